@@ -1,0 +1,1 @@
+"""What executes a call. Each backend turns a Call into an Outcome."""

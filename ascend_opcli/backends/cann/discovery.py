@@ -1,0 +1,179 @@
+"""What of CANN lies on this machine: roots, operator packages, libraries and headers, in the order of their use."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ascend_opcli.operators.operator import snake
+
+USUAL_ROOTS = (
+    "/usr/local/Ascend/cann",
+    "/usr/local/Ascend/ascend-toolkit/latest",
+    "~/Ascend/cann",
+    "~/Ascend/ascend-toolkit/latest",
+)
+# CANN up to 8.3; later releases have one libopapi_*.so a repository.
+OLDER_LIBRARIES = (
+    "libopapi.so",
+    "libaclnn_ops_infer.so",
+    "libaclnn_ops_train.so",
+    "libaclnn_math.so",
+    "libaclnn_sparse.so",
+    "libaclnn_fft.so",
+    "libaclnn_rand.so",
+)
+CUSTOM_LIBRARY = Path("op_api/lib/libcust_opapi.so")
+CUSTOM_HEADERS = Path("op_api/include")
+MAX_HEADER = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A folder of custom operators: ``origin`` says how it came to be used."""
+
+    folder: Path
+    origin: str
+
+    @property
+    def library(self) -> Path:
+        """Its entry points."""
+        return self.folder / CUSTOM_LIBRARY
+
+    @property
+    def headers(self) -> Path:
+        """Its prototypes."""
+        return self.folder / CUSTOM_HEADERS
+
+
+def root(environ: Mapping[str, str]) -> Path | None:
+    """The CANN root that the environment names."""
+    named = environ.get("ASCEND_HOME_PATH") or environ.get("ASCEND_TOOLKIT_HOME")
+    return Path(named) if named else None
+
+
+def roots_on_disk() -> list[Path]:
+    """Roots at the usual places, whether or not set_env.sh was sourced."""
+    return [path for path in (Path(r).expanduser() for r in USUAL_ROOTS) if path.is_dir()]
+
+
+def packages(environ: Mapping[str, str], opp: Path | None = None) -> list[Package]:
+    """Custom operator packages in the order in which their symbols count: ``opp`` first."""
+    found = [Package(folder, "--opp") for folder in package_folders(opp)] if opp is not None else []
+    for entry in filter(None, environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(":")):
+        found.append(Package(Path(entry), "ASCEND_CUSTOM_OPP_PATH"))
+    if environ.get("ASCEND_OPP_PATH"):
+        vendors = Path(environ["ASCEND_OPP_PATH"]) / "vendors"
+        found += [Package(vendors / name, "vendors") for name in _priority(vendors)]
+    return found
+
+
+def package_folders(folder: Path) -> list[Path]:
+    """The packages of a folder: itself, or those under its vendors (an extracted package has them under packages)."""
+    for base in (folder, folder / "packages"):
+        if (base / "op_api").is_dir():
+            return [base]
+        vendors = base / "vendors"
+        if vendors.is_dir():
+            return [vendors / name for name in _priority(vendors)]
+    return []
+
+
+def _priority(vendors: Path) -> list[str]:
+    """Vendors in the order of config.ini's load_priority, then the rest by name."""
+    there = sorted(p.name for p in vendors.iterdir() if p.is_dir()) if vendors.is_dir() else []
+    listed: list[str] = []
+    config = vendors / "config.ini"
+    if config.is_file():
+        parser = configparser.ConfigParser(strict=False)
+        try:
+            # The file has no section in some releases.
+            parser.read_string("[top]\n" + config.read_text("utf-8"))
+            listed = [
+                name.strip()
+                for section in parser.sections()
+                for name in parser.get(section, "load_priority", fallback="").split(",")
+            ]
+        except (OSError, configparser.Error, UnicodeDecodeError):
+            listed = []
+    return [name for name in listed if name in there] + [name for name in there if name not in listed]
+
+
+def operator_libraries(environ: Mapping[str, str], opp: Path | None = None) -> list[str]:
+    """Libraries that may hold an operator, in op-plugin's order; the older ones by name alone."""
+    custom = [str(p.library) for p in packages(environ, opp) if p.library.is_file()]
+    home = root(environ)
+    newer = sorted(str(p) for p in (home / "lib64").glob("libopapi_*.so")) if home is not None else []
+    return [*custom, *newer, *OLDER_LIBRARIES]
+
+
+def header_folders(environ: Mapping[str, str], opp: Path | None = None) -> list[Path]:
+    """Folders of aclnn headers in the order in which they count."""
+    folders = [p.headers for p in packages(environ, opp)]
+    home = root(environ)
+    if home is not None:
+        folders.append(home / "include" / "aclnnop")
+    return [folder for folder in folders if folder.is_dir()]
+
+
+_ENTRY = re.compile(r"\b(aclnn\w+)GetWorkspaceSize\s*\(", re.ASCII)
+
+
+class Headers:
+    """The prototypes of the installed headers, found when they are first asked for.
+
+    ``used`` remembers which header served which operator.
+    """
+
+    def __init__(self, environ: Mapping[str, str], opp: Path | None = None) -> None:
+        self._folders = header_folders(environ, opp)
+        self._index: dict[str, Path] | None = None
+        self.used: dict[str, Path] = {}
+
+    def __call__(self, name: str) -> str | None:
+        """The text of the first header that declares the operator called by either of its names."""
+        if self._index is None:
+            self._index = self._read()
+        path = self._index.get(snake(name.strip()))
+        if path is None:
+            return None
+        self.used[name] = path
+        return path.read_text("utf-8", errors="replace")
+
+    def _read(self) -> dict[str, Path]:
+        found: dict[str, Path] = {}
+        for folder in self._folders:
+            for path in sorted(folder.rglob("*.h")):
+                for name in declared_in(path):
+                    found.setdefault(snake(name), path)
+        return found
+
+
+def declared_in(path: Path) -> list[str]:
+    """The aclnn names that a header declares; none for one that is too large to be a header."""
+    if not path.is_file() or path.stat().st_size > MAX_HEADER:
+        return []
+    return [match[1] for match in _ENTRY.finditer(path.read_text("utf-8", errors="replace"))]
+
+
+def child_environment(environ: Mapping[str, str], opp: Path | None = None) -> dict[str, str]:
+    """The environment of a worker: ``opp`` before every other package, set before ACL is initialised."""
+    made = dict(environ)
+    if opp is not None:
+        mine = [str(folder) for folder in package_folders(opp)]
+        others = [e for e in made.get("ASCEND_CUSTOM_OPP_PATH", "").split(":") if e]
+        made["ASCEND_CUSTOM_OPP_PATH"] = ":".join([*mine, *others])
+    # Stub libraries only serve linking; loaded, they answer 100039.
+    libraries = [p for p in made.get("LD_LIBRARY_PATH", "").split(":") if p and not is_stub(p)]
+    if libraries:
+        made["LD_LIBRARY_PATH"] = ":".join(libraries)
+    return made
+
+
+def is_stub(folder: str) -> bool:
+    """Whether a library folder only serves linking."""
+    return bool({"stub", "devlib"} & set(Path(os.path.normpath(folder)).parts))

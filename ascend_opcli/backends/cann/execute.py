@@ -1,0 +1,261 @@
+"""One call on the device: buffers laid out, both phases, synchronise, everything checked and released."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ascend_opcli.backends.cann.binding import Binder, argument_types
+from ascend_opcli.backends.cann.buffers import POISONS, Buffer
+from ascend_opcli.backends.cann.libraries import Libraries
+from ascend_opcli.backends.cann.runtime import AclFailure, Runtime
+from ascend_opcli.model import Argument, Call, Case, Outcome, Phase, Tensor, TensorSpec
+from ascend_opcli.operators.signature import Signature
+from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype
+from ascend_opcli.tensors.layout import view
+
+Announce = Callable[[str], None]
+"""Told the step that begins, so that a crash or a hang can be pinned to it."""
+
+PHASE_1, PHASE_2, SYNC = "phase 1", "phase 2", "the synchronise"
+CALL_STEPS = (PHASE_1, PHASE_2, SYNC)
+"""Steps inside the case's own call; anything else is the surroundings'."""
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A tensor's device buffer, what was put in, and what it is for."""
+
+    name: str
+    spec: TensorSpec
+    buffer: Buffer
+    content: np.ndarray | None
+    writes: bool
+    poison: int = 0
+    read: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint8))
+
+
+def execute(
+    runtime: Runtime, libraries: Libraries, signature: Signature, case: Case, call: Call, announce: Announce
+) -> Outcome:
+    """Run a call, its outputs poisoned and guarded. Elements that still look like the poison are tried again
+    with another one, so that a value that happens to be the poison is not taken for one that was not written.
+    """
+    first = _attempt(runtime, libraries, signature, case, call, announce, POISONS[0])
+    if first.status != 0 or not first.written:
+        return first
+    again = _attempt(runtime, libraries, signature, case, call, announce, POISONS[1])
+    if again.status != 0:
+        return again
+    written = {n: mask | again.written.get(n, np.ones_like(mask)) for n, mask in first.written.items()}
+    return _with_written(first, {n: mask for n, mask in written.items() if not mask.all()})
+
+
+def _with_written(outcome: Outcome, written: Mapping[str, np.ndarray]) -> Outcome:
+    return Outcome(
+        outcome.backend,
+        outcome.status,
+        outcome.phase,
+        outcome.outputs,
+        outcome.message,
+        outcome.findings,
+        outcome.notes,
+        written=written,
+        served_by=outcome.served_by,
+    )
+
+
+def _attempt(
+    runtime: Runtime,
+    libraries: Libraries,
+    signature: Signature,
+    case: Case,
+    call: Call,
+    announce: Announce,
+    poison: int,
+) -> Outcome:
+    announce("the preparation")
+    entry = libraries.entry(signature.name)
+    entry.phase1.argtypes = argument_types(signature)
+    with contextlib.ExitStack() as stack:
+        slots = _slots(stack, runtime, signature, call, poison)
+        addresses = {name: [s.buffer.address for s in members] for name, members in slots.items()}
+        binder = stack.enter_context(Binder(libraries))
+        bound = binder.bind(signature, _specs(signature, case.arguments), addresses)
+        size, executor = ctypes.c_uint64(0), ctypes.c_void_p()
+        announce(PHASE_1)
+        status = int(entry.phase1(*bound, ctypes.byref(size), ctypes.byref(executor)))
+        if status != 0:
+            return Outcome("device", status, Phase.ONE, message=runtime.error_text(), served_by=entry.file)
+        if case.status is not None and case.status.code != 0 and case.status.phase is Phase.ONE:
+            # A refusal was asked for: what was accepted against it is not worth running.
+            _drop(libraries, executor)
+            return Outcome("device", 0, Phase.ONE, served_by=entry.file)
+        announce("the workspace")
+        try:
+            workspace = stack.enter_context(contextlib.closing(_Workspace(runtime, size.value)))
+        except BaseException:
+            _drop(libraries, executor)
+            raise
+        announce(PHASE_2)
+        status = int(entry.phase2(workspace.address, size.value, executor, runtime.stream))
+        if status != 0:
+            text = runtime.error_text()
+            runtime.synchronize()
+            return Outcome("device", status, Phase.TWO, message=text, served_by=entry.file)
+        announce(SYNC)
+        status = runtime.synchronize()
+        if status != 0:
+            return Outcome("device", status, Phase.SYNC, message=runtime.error_text(), served_by=entry.file)
+        announce("the copy back")
+        return _collect(slots, workspace, signature, entry.file)
+
+
+def _drop(libraries: Libraries, executor: ctypes.c_void_p) -> None:
+    """Phase 2 would have deleted the executor; without it we must."""
+    if executor.value:
+        libraries.meta("aclDestroyAclOpExecutor")(executor)
+
+
+class _Workspace:
+    """Exactly the bytes that phase 1 asked for, between guards; null for none."""
+
+    def __init__(self, runtime: Runtime, size: int) -> None:
+        self._buffer = Buffer(runtime, size) if size else None
+
+    @property
+    def address(self) -> int | None:
+        return self._buffer.address if self._buffer is not None else None
+
+    def damage(self) -> str:
+        return self._buffer.damage() if self._buffer is not None else ""
+
+    def close(self) -> None:
+        if self._buffer is not None:
+            self._buffer.free()
+
+
+def _specs(signature: Signature, arguments: Mapping[str, Argument]) -> dict[str, Argument]:
+    return {p.name: arguments[p.name] for p in signature.params}
+
+
+def _slots(
+    stack: contextlib.ExitStack, runtime: Runtime, signature: Signature, call: Call, poison: int
+) -> dict[str, list[_Slot]]:
+    slots: dict[str, list[_Slot]] = {}
+    for param in (p for p in signature.params if p.is_tensor):
+        members: list[_Slot] = []
+        bound = call.arguments[param.name] if param.is_input else call.outputs[param.name]
+        items = bound if isinstance(bound, tuple) else (bound,)
+        for i, item in enumerate(item for item in items if item is not None):
+            name = f"{param.name}[{i}]" if isinstance(bound, tuple) else param.name
+            tensor = item if isinstance(item, Tensor) else None
+            spec = tensor.spec if tensor is not None else item
+            assert isinstance(spec, TensorSpec)
+            buffer = Buffer(runtime, _storage_bytes(spec))
+            stack.callback(buffer.free)
+            content = None
+            if tensor is not None:
+                content = np.ascontiguousarray(tensor.storage).reshape(-1).view(np.uint8)
+                buffer.write(content)
+            else:
+                buffer.fill(poison)
+            members.append(_Slot(name, spec, buffer, content, param.is_output, poison))
+        slots[param.name] = members
+    return slots
+
+
+def _storage_bytes(spec: TensorSpec) -> int:
+    count = 1
+    for dim in spec.storage_shape:
+        count *= dim
+    return count * DTYPES[spec.dtype].itemsize
+
+
+def _collect(
+    slots: Mapping[str, list[_Slot]], workspace: _Workspace, signature: Signature, file: str
+) -> Outcome:
+    """Outputs read back, and what was found beside their numbers."""
+    findings: list[str] = []
+    outputs: dict[str, np.ndarray] = {}
+    written: dict[str, np.ndarray] = {}
+    for slot in (s for members in slots.values() for s in members):
+        slot.read = slot.buffer.read()
+        damage = slot.buffer.damage()
+        if damage:
+            findings.append(f"OUT OF BOUNDS WRITE: {slot.name} was written {damage}")
+        if not slot.writes and slot.content is not None and not np.array_equal(slot.read, slot.content):
+            findings.append(_changed(slot))
+        if slot.writes:
+            findings += _gaps(slot)
+            outputs[slot.name] = _values(slot)
+            if slot.content is None:
+                mask = _written(slot)
+                if not mask.all():
+                    written[slot.name] = mask
+    damage = workspace.damage()
+    if damage:
+        findings.append(f"OUT OF BOUNDS WRITE: the workspace was written {damage}")
+    lists = {p.name for p in signature.params if p.is_list}
+    grouped = {
+        n: tuple(outputs[s.name] for s in slots[n])
+        for n in slots
+        if n in lists and slots[n] and slots[n][0].writes
+    }
+    flat = {n: a for n, a in outputs.items() if n.split("[")[0] not in grouped}
+    return Outcome(
+        "device", outputs={**flat, **grouped}, findings=tuple(findings), written=written, served_by=file
+    )
+
+
+def _values(slot: _Slot) -> np.ndarray:
+    dtype = numpy_dtype(slot.spec.dtype)
+    raw = slot.read
+    if slot.spec.dtype == "bool":
+        raw = (raw != 0).view(np.uint8)  # poison is no bool that NumPy could hold
+    values: np.ndarray = view(Tensor(slot.spec, raw.view(dtype))).copy(order="C")
+    return values
+
+
+def _written(slot: _Slot) -> np.ndarray:
+    """False where every byte of an element still is the poison."""
+    size = DTYPES[slot.spec.dtype].itemsize
+    touched = (slot.read != slot.poison).reshape(-1, size).any(axis=1)
+    mask: np.ndarray = np.not_equal(view(Tensor(_as_bytes(slot.spec), touched.view(np.uint8))), 0)
+    return mask
+
+
+def _as_bytes(spec: TensorSpec) -> TensorSpec:
+    return TensorSpec("uint8", spec.shape, None, spec.strides, spec.offset, spec.storage_shape, spec.layout)
+
+
+def _gaps(slot: _Slot) -> Iterator[str]:
+    """Writes into the storage that the view of an output leaves out."""
+    if slot.content is not None:
+        return
+    size = DTYPES[slot.spec.dtype].itemsize
+    outside = np.ones(slot.read.size // size, np.uint8)
+    view(Tensor(_as_bytes(slot.spec), outside))[...] = 0
+    stray = (slot.read != slot.poison).reshape(-1, size).any(axis=1) & outside.view(np.bool_)
+    if stray.any():
+        yield (
+            f"OUT OF BOUNDS WRITE: {slot.name} was written between its view's elements,"
+            f" {int(stray.sum())} elements from {int(np.flatnonzero(stray)[0])} of its storage on"
+        )
+
+
+def _changed(slot: _Slot) -> str:
+    assert slot.content is not None
+    size = DTYPES[slot.spec.dtype].itemsize
+    wrong = (slot.read != slot.content).reshape(-1, size).any(axis=1)
+    first = int(np.flatnonzero(wrong)[0])
+    return f"INPUT CHANGED: {int(wrong.sum())} of {wrong.size} elements of {slot.name}, from {first} on"
+
+
+def failure_outcome(error: AclFailure) -> Outcome:
+    """A runtime call that failed outside the case's own call."""
+    return Outcome("device", error=f"the surroundings failed: {error}")

@@ -1,0 +1,85 @@
+"""The process in which the device lives: it takes calls from a pipe and answers with outcomes.
+
+Started as ``python -m ascend_opcli.backends.cann.worker FD DEVICE OPP``. What it sends is ("step", name) as a
+call goes on and ("done", outcome) at its end; anything else that happens to it is the parent's to notice.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import traceback
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from ascend_opcli.backends.cann.discovery import operator_libraries
+from ascend_opcli.backends.cann.execute import Announce, execute, failure_outcome
+from ascend_opcli.backends.cann.libraries import Libraries
+from ascend_opcli.backends.cann.runtime import AclFailure, Runtime, load_pyacl
+from ascend_opcli.errors import OpcliError
+from ascend_opcli.model import Case, Outcome
+from ascend_opcli.operators.call import make_call
+from ascend_opcli.operators.signature import Signature
+
+
+class Session:
+    """A runtime with its libraries: what both the worker and an in-process run drive."""
+
+    def __init__(self, device: int, opp: Path | None) -> None:
+        # The operator packages load with ACL: pyACL and its init come first, as op-plugin has it.
+        self.runtime = Runtime(load_pyacl(), device)
+        self.libraries = Libraries(operator_libraries(os.environ, opp), opp)
+
+    def run(
+        self, signature: Signature, case: Case, product: str, announce: Announce = lambda _step: None
+    ) -> Outcome:
+        """One case; a runtime call that fails outside the case's own call is an error of the surroundings."""
+        try:
+            call = make_call(case, signature, product)
+            if case.deterministic is not None or case.repeat > 1:
+                level = 1 if case.deterministic is None else case.deterministic
+                if not self.runtime.set_deterministic(level):
+                    return Outcome("device", error="this CANN cannot be asked for ACL_OPT_DETERMINISTIC")
+            return execute(self.runtime, self.libraries, signature, case, call, announce)
+        except AclFailure as failure:
+            return failure_outcome(failure)
+        except OpcliError as error:
+            return Outcome("device", error=str(error))
+
+
+def main() -> None:
+    """Serve calls until the pipe closes."""
+    pipe = Connection(int(sys.argv[1]))
+    opp = Path(sys.argv[3]) if len(sys.argv) > 3 and sys.argv[3] else None
+    try:
+        session = Session(int(sys.argv[2]), opp)
+    except (AclFailure, OpcliError) as error:
+        pipe.send(("failed", str(error)))
+        return
+    pipe.send(("ready", session.runtime.soc_name()))
+    try:
+        while True:
+            try:
+                signature, case, product = pipe.recv()
+            except EOFError:
+                return
+            outcome = _answer(session, signature, case, product, pipe)
+            # What the kernel printed sits in C's buffers; the parent reads the file once we are done.
+            ctypes.CDLL(None).fflush(None)
+            sys.stdout.flush()
+            pipe.send(("done", outcome))
+    finally:
+        session.runtime.close()
+
+
+def _answer(session: Session, signature: Signature, case: Case, product: str, pipe: Connection) -> Outcome:
+    try:
+        return session.run(signature, case, product, lambda step: pipe.send(("step", step)))
+    except Exception as error:
+        traceback.print_exc()
+        return Outcome("device", error=f"the worker failed: {type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""The host backend: the contract decides the status, the reference in the compute dtype gives the outputs.
+
+No operator is executed here.
+"""
+
+from __future__ import annotations
+
+from ascend_opcli.model import Call, Case, Outcome
+from ascend_opcli.operators.contract import Unsettled, predict, unchecked
+from ascend_opcli.operators.evaluate import host_result
+from ascend_opcli.operators.operator import Operator
+
+NAME = "host"
+
+
+def refuse(operator: Operator, case: Case, product: str) -> Outcome | None:
+    """The outcome of a call that is not run: refused, not settled by the documents, or out of bounds.
+
+    Needs no data, so that a refusal costs none. None where the operator accepts the call and it can run.
+    """
+    prediction = predict(operator, case.arguments, product)
+    if isinstance(prediction, Unsettled):
+        return Outcome(NAME, skip=prediction.reason)
+    if prediction is not None:
+        return Outcome(NAME, prediction.status, message=prediction.rule)
+    hazard = unchecked(operator, case.arguments)
+    if hazard is not None:
+        return Outcome(NAME, findings=(f"not checked by the operator: {hazard}",))
+    return None
+
+
+def run(operator: Operator, call: Call) -> Outcome:
+    """The host result of an accepted call."""
+    return Outcome(NAME, outputs=host_result(operator, call))

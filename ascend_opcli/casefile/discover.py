@@ -1,0 +1,143 @@
+"""Paths as a person types them -> the case files they mean, and the cases that are picked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ascend_opcli.casefile.loader import CaseFile
+from ascend_opcli.errors import UsageError, nearest
+from ascend_opcli.model import Case
+
+SUFFIXES = (".yaml", ".yml")
+FOREIGN = (".json", ".csv")
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file to load, ``-`` for standard input, and the cases wanted of it; none means all."""
+
+    path: str
+    picks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the paths mean. ``aside`` counts files in folders that are no case files."""
+
+    targets: tuple[Target, ...]
+    aside: int = 0
+
+
+def find(paths: Sequence[str]) -> Found:
+    """The files that the paths name, in the order given; a folder's in alphabetical order.
+
+    Each of PATH, PATH::CASE, a folder or ``-``. A file that is named more than once is loaded once. Raises
+    UsageError for a path that does not exist or that opcli cannot read.
+    """
+    picks: dict[str, list[str] | None] = {}
+    shown: dict[str, str] = {}
+    aside = 0
+    for written in paths:
+        path, pick = _split(written)
+        if path == STDIN:
+            files = [path]
+        elif os.path.isdir(path):
+            if pick is not None:
+                raise UsageError(f"{path} is a folder; a case is picked from a file: FILE::{pick}")
+            files, skipped = _folder(path)
+            aside += skipped
+        else:
+            files = [_file(path)]
+        for file in files:
+            key = file if file == STDIN else os.path.realpath(file)
+            shown.setdefault(key, file)
+            before = picks.setdefault(key, [])
+            if pick is None:
+                picks[key] = None
+            elif before is not None and pick not in before:
+                before.append(pick)
+    return Found(tuple(Target(shown[key], tuple(wanted or ())) for key, wanted in picks.items()), aside)
+
+
+def _split(written: str) -> tuple[str, str | None]:
+    if not written:
+        raise UsageError("a path is empty")
+    if "::" not in written or os.path.lexists(written):
+        return written, None
+    path, _, pick = written.partition("::")
+    if not path or not pick:
+        raise UsageError(f"'{written}' is not FILE::CASE")
+    return path, pick
+
+
+def _file(path: str) -> str:
+    try:
+        if Path(path).is_file():
+            if recognised(path):
+                return path
+            raise UsageError(f"{path} is in no format that opcli reads")
+        if os.path.lexists(path):
+            raise UsageError(f"{path} is neither a file nor a folder")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from None
+    raise UsageError(f"there is no {path}{_near(path)}")
+
+
+def _near(path: str) -> str:
+    folder, name = os.path.split(path)
+    try:
+        there = sorted(os.listdir(folder or "."))
+    except OSError:
+        return ""
+    close = nearest(name, there) if len(name) <= 200 else None
+    return f"; did you mean '{os.path.join(folder, close)}'?" if close else ""
+
+
+def _folder(path: str) -> tuple[list[str], int]:
+    files: list[str] = []
+    aside = 0
+    for root, folders, names in os.walk(path):
+        # Hidden folders belong to tools (.git, .pytest_cache), as does __pycache__.
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f != "__pycache__")
+        for name in sorted(names):
+            file = os.path.join(root, name)
+            if name.lower().endswith(SUFFIXES) or (name.lower().endswith(FOREIGN) and recognised(file)):
+                files.append(file)
+            else:
+                aside += 1
+    return sorted(files), aside
+
+
+def recognised(path: str) -> bool:
+    """Whether the content of a named file is that of a case file: so far, every one but .json and .csv."""
+    return not path.lower().endswith(FOREIGN)
+
+
+def pick(file: CaseFile, picks: Sequence[str]) -> tuple[Case, ...]:
+    """The cases of those names, in the order of the file; all where ``picks`` is empty.
+
+    A name without ``[...]`` stands for every case of its matrix. Raises UsageError, with the nearest name,
+    for one that matches nothing.
+    """
+    if not picks:
+        return file.cases
+    chosen: set[str] = set()
+    for wanted in picks:
+        exact = [c.name for c in file.cases if c.name == wanted]
+        matrix = [c.name for c in file.cases if c.name.startswith(wanted + "[")]
+        if not exact and not matrix:
+            raise UsageError(f"{file.path} has no case '{wanted}'{_nearest_case(wanted, file)}")
+        chosen.update(exact or matrix)
+    return tuple(case for case in file.cases if case.name in chosen)
+
+
+def _nearest_case(wanted: str, file: CaseFile) -> str:
+    names = list(dict.fromkeys(n for c in file.cases for n in (c.name.partition("[")[0], c.name)))[:5_000]
+    close = nearest(wanted, names) if len(wanted) <= 200 else None
+    if close is not None:
+        return f"; did you mean '{close}'?"
+    return f"; it has {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}"

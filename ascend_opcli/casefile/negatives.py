@@ -1,0 +1,87 @@
+"""The cases that follow from an operator's contract: every refusal, and odd calls that must be accepted."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+from ascend_opcli.model import (
+    Argument,
+    Attribute,
+    Case,
+    Data,
+    ExpectedStatus,
+    Phase,
+    Shape,
+    TensorSpec,
+    Where,
+)
+from ascend_opcli.operators.contract import Refusal, Variation, predict, refusals
+from ascend_opcli.operators.operator import Operator
+from ascend_opcli.operators.products import DEFAULT_PRODUCT
+from ascend_opcli.tensors.layout import resolve
+
+PATH = "<negatives>"
+
+
+def negatives(operator: Operator, product: str = DEFAULT_PRODUCT) -> Iterator[Case]:
+    """Cases named ``refused[...]`` and ``accepted[...]`` of one operator on one product.
+
+    Nothing where the documents do not list the product, or where an ordinary call cannot be made.
+    """
+    base = ordinary_case(operator, product)
+    if base is None:
+        return
+    prediction = predict(operator, base.arguments, product)
+    if isinstance(prediction, Refusal):
+        # No call is accepted on this product: that is the one refusal there is to try.
+        refused = Variation(f"product={product}", {}, product)
+        yield _vary(operator, base, refused, "refused", ExpectedStatus(prediction.status, Phase.ONE))
+    if prediction is not None:
+        return
+    for variation, status in refusals(operator, base.arguments, product):
+        yield _vary(operator, base, variation, "refused", ExpectedStatus(status, Phase.ONE))
+    if operator.odd is not None:
+        for variation in operator.odd(base.arguments):
+            yield _vary(operator, base, variation, "accepted", ExpectedStatus(0))
+
+
+def ordinary_case(operator: Operator, product: str) -> Case | None:
+    """A small float32 call that the operator accepts, None where it needs attributes that nobody has given."""
+    arguments: dict[str, Argument] = {}
+    values = {**operator.defaults, **operator.sample_attributes}
+    try:
+        inputs = operator.short_form("float32", operator.sample_shape)
+    except ValueError:
+        return None
+    for param in operator.signature.params:
+        if param.is_tensor and param.is_input:
+            made = inputs[param.name]
+            arguments[param.name] = (
+                None if made is None else _spec(*made, operator.default_data(param.name, made[0]))
+            )
+        elif not param.is_tensor:
+            if param.name not in values:
+                return None
+            arguments[param.name] = Attribute(values[param.name])
+    for param in operator.signature.params:
+        if param.is_tensor and not param.is_input:
+            arguments[param.name] = _spec(*operator.infer_output(param.name, arguments), None)
+    ordered = {p.name: arguments[p.name] for p in operator.signature.params}
+    return Case(PATH, "ordinary", operator.name, ordered, Where(PATH, 1, 1), product=product)
+
+
+def _spec(dtype: str, shape: Shape, data: Data | None) -> TensorSpec:
+    strides, offset, storage, layout = resolve(shape)
+    return TensorSpec(dtype, shape, data, strides, offset, storage, layout)
+
+
+def _vary(operator: Operator, base: Case, variation: Variation, kind: str, status: ExpectedStatus) -> Case:
+    arguments: Mapping[str, Argument] = {**base.arguments, **variation.changes}
+    return dataclasses.replace(
+        base,
+        name=f"{operator.short_name}.{kind}[{variation.label}]",
+        arguments=arguments,
+        product=variation.product or base.product,
+        status=status,
+    )

@@ -1,0 +1,77 @@
+"""``opcli cases``: look at case files without running them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ascend_opcli.cli.options import Debug
+
+cases_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Case files: validate, list, show.")
+
+Paths = Annotated[
+    list[str], typer.Argument(metavar="PATH[::CASE]...", help="Case files, folders, or - for stdin.")
+]
+
+
+@cases_app.command("validate", epilog="Example: opcli cases validate cases")
+def validate(paths: Paths, debug: Debug = False) -> None:  # noqa: ARG001
+    """Read case files and say the first thing that does not fit in each; exit 2 where there is one."""
+    from ascend_opcli.casefile.discover import find, pick
+    from ascend_opcli.casefile.loader import load_file
+    from ascend_opcli.errors import CaseFileError, ExitCode
+    from ascend_opcli.verification.choice import check_for
+
+    found = find(paths)
+    bad = 0
+    for target in found.targets:
+        try:
+            cases = pick(load_file(target.path, check_standard=check_for), target.picks)
+        except CaseFileError as error:
+            typer.echo(str(error), err=True)
+            bad += 1
+        else:
+            typer.echo(f"{target.path}: {len(cases)} case{'' if len(cases) == 1 else 's'}")
+    if bad:
+        raise typer.Exit(ExitCode.USAGE)
+    if not found.targets:
+        raise typer.Exit(ExitCode.NOTHING_JUDGED)
+
+
+@cases_app.command("list", epilog="Example: opcli cases list cases -k bfloat16")
+def list_cases(
+    paths: Paths,
+    keyword: Annotated[
+        str | None, typer.Option("-k", metavar="EXPR", help="Only cases whose id or tags match.")
+    ] = None,
+    tags: Annotated[list[str] | None, typer.Option("--tag", help="Only cases with this tag.")] = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """List the cases, one a line: FILE::CASE, fit to be given to opcli run."""
+    from ascend_opcli.errors import ExitCode
+    from ascend_opcli.execution import plan as planning
+    from ascend_opcli.execution.select import matcher, with_tags
+    from ascend_opcli.verification.choice import check_for
+
+    plan = planning.of_paths(paths, check_standard=check_for)
+    plan = planning.select(plan, with_tags(tags or ()), *([matcher(keyword)] if keyword else []))
+    for case in plan.cases:
+        typer.echo(f"{case.path}::{case.name}")
+    typer.echo(f"{len(plan.cases)} cases", err=True)
+    if not plan.cases:
+        raise typer.Exit(ExitCode.NOTHING_JUDGED)
+
+
+@cases_app.command("show", epilog="Example: opcli cases show cases/logit_grad.yaml::documented-example")
+def show(
+    path: Annotated[str, typer.Argument(metavar="PATH::CASE", help="One case.")],
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Print one case as a stand-alone YAML document, defaults merged and matrix expanded."""
+    from ascend_opcli.casefile.show import to_yaml
+    from ascend_opcli.execution import plan as planning
+    from ascend_opcli.verification.choice import check_for
+
+    case = planning.one_case(planning.of_paths([path], check_standard=check_for), "opcli cases show")
+    typer.echo(to_yaml(case), nl=False)

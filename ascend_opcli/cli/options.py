@@ -1,0 +1,30 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+
+class Backend(str, Enum):
+    """What executes the calls."""
+
+    AUTO = "auto"
+    HOST = "host"
+    DEVICE = "device"
+
+
+class Product(str, Enum):
+    """Whose contract the host applies."""
+
+    ASCEND950 = "ascend950"
+    ATLAS_A3 = "atlas_a3"
+    ATLAS_A2 = "atlas_a2"
+    ATLAS_200I_500_A2 = "atlas_200i_500_a2"
+    ATLAS_INFERENCE = "atlas_inference"
+    ATLAS_TRAINING = "atlas_training"
+
+
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

@@ -1,0 +1,69 @@
+"""The one tree of errors, each with the exit code it stands for, and the wording of suggestions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ascend_opcli.model import Where
+
+
+class ExitCode(IntEnum):
+    """What a run's exit code says. Where several apply, :meth:`worst` decides."""
+
+    PASSED = 0
+    FAILED = 1
+    USAGE = 2
+    SURROUNDINGS = 3
+    NOTHING_JUDGED = 4
+    REGRESSION = 5
+    INTERRUPTED = 130
+
+    @classmethod
+    def worst(cls, codes: Iterable[ExitCode]) -> ExitCode:
+        """The code that counts among several: 130, 2, 1, 3, 5, 4, 0."""
+        order = (cls.INTERRUPTED, cls.USAGE, cls.FAILED, cls.SURROUNDINGS, cls.REGRESSION, cls.NOTHING_JUDGED)
+        seen = set(codes)
+        return next((code for code in order if code in seen), cls.PASSED)
+
+
+class OpcliError(Exception):
+    """Anything that opcli says in one sentence instead of a traceback."""
+
+    exit_code = ExitCode.USAGE
+
+
+class UsageError(OpcliError):
+    """The command line asks for something that does not exist or does not fit together."""
+
+
+class CaseFileError(OpcliError):
+    """A case file that cannot be read as one. ``where`` is the place of the offending text."""
+
+    def __init__(self, message: str, where: Where | None = None) -> None:
+        super().__init__(f"{where}: {message}" if where is not None else message)
+        self.message = message
+        self.where = where
+
+
+class SurroundingsError(OpcliError):
+    """What opcli runs on has failed: a device, a library, a full disk."""
+
+    exit_code = ExitCode.SURROUNDINGS
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that ``word`` most likely stands for, or None where nothing is close."""
+    import difflib  # only a mistake needs it, and it is slow to load
+
+    folded = {k.casefold(): k for k in known}
+    close = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
+    return folded[close[0]] if close else None
+
+
+def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "") -> str:
+    """``"; did you mean 'shape'?"``, or ``otherwise`` (say a list of what there is) where nothing is close."""
+    close = nearest(word, known)
+    return f"; did you mean '{close}'?" if close is not None else otherwise

@@ -1,0 +1,1 @@
+"""From cases to a stream of results."""

@@ -1,0 +1,206 @@
+"""Which backend executes a run, and how a case is handed to it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import glob
+import importlib.util
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from ascend_opcli.backends import host
+from ascend_opcli.errors import SurroundingsError
+from ascend_opcli.model import Call, Case, Outcome
+from ascend_opcli.operators.contract import Refusal, predict, unchecked
+from ascend_opcli.operators.operator import Operator
+from ascend_opcli.operators.products import DEFAULT_PRODUCT
+from ascend_opcli.operators.products import product as product_named
+
+if TYPE_CHECKING:
+    from ascend_opcli.backends.cann.device import Device
+    from ascend_opcli.backends.cann.discovery import Headers
+    from ascend_opcli.backends.cann.worker import Session
+
+
+class Executor(Protocol):
+    """What runs calls. ``product`` is the device's own, None where any can be assumed."""
+
+    name: str
+    product: str | None
+
+    def run(self, operator: Operator, case: Case, call: Call) -> Outcome:
+        """The outcome of one call on ``call.product``."""
+
+
+class Host:
+    """The contract decides the status, the reference gives the outputs."""
+
+    name = host.NAME
+    product: str | None = None
+
+    def run(self, operator: Operator, case: Case, call: Call) -> Outcome:
+        refused = host.refuse(operator, case, call.product)
+        if refused is not None:
+            return refused
+        if operator.reference is None:
+            return Outcome(host.NAME, skip=_no_reference(case))
+        return _repeated(case, lambda: host.run(operator, call))
+
+
+def _no_reference(case: Case) -> str:
+    if case.reference is not None:
+        return f"cannot judge: the reference {case.reference} is code, which runs only with --allow-code"
+    return "cannot judge: no reference, and the host executes no operator"
+
+
+class OnDevice:
+    """An NPU, in a worker of its own or in this process."""
+
+    name = "device"
+
+    def __init__(self, device: Device | Session, soc: str) -> None:
+        self._device = device
+        self.soc = soc
+        try:
+            self.product: str | None = product_named(soc)
+        except ValueError:
+            self.product = (
+                None  # a SoC that nobody has mapped: the contract of the default product is only noted
+            )
+
+    def run(self, operator: Operator, case: Case, call: Call) -> Outcome:
+        hazard = unchecked(operator, case.arguments)
+        if hazard is not None:
+            return Outcome(self.name, findings=(f"not checked by the operator: {hazard}",))
+        outcome = _repeated(case, lambda: self._device.run(operator.signature, case, call.product))
+        note = _differs(predict(operator, case.arguments, call.product), outcome)
+        return dataclasses.replace(outcome, notes=(*outcome.notes, *note))
+
+
+def _differs(predicted: object, outcome: Outcome) -> tuple[str, ...]:
+    """On a device the operator decides; where our contract said otherwise, that is worth a note."""
+    if outcome.error or (outcome.findings and not outcome.outputs):
+        return ()
+    if isinstance(predicted, Refusal) and outcome.status == 0:
+        return (
+            f"the contract predicts {predicted.status} ({predicted.rule}); the operator accepted the call",
+        )
+    if isinstance(predicted, Refusal) and outcome.status != predicted.status:
+        return (
+            f"the contract predicts {predicted.status} ({predicted.rule}); the operator gave {outcome.status}",
+        )
+    if predicted is None and outcome.status != 0:
+        return ("the contract predicts that the call is accepted",)
+    return ()
+
+
+def _repeated(case: Case, run: object) -> Outcome:
+    """The first outcome of ``case.repeat`` runs; a later one with other bytes is a finding."""
+    first: Outcome = run()  # type: ignore[operator]
+    for n in range(2, case.repeat + 1):
+        if first.status != 0 or first.error or first.skip or first.findings:
+            return first
+        again: Outcome = run()  # type: ignore[operator]
+        if again.status != 0 or again.error or again.findings:
+            return again
+        for name, array in first.outputs.items():
+            if not _same_bytes(array, again.outputs[name]):
+                text = f"{name} of run {n} of {case.repeat} has other bytes than the first"
+                return dataclasses.replace(first, findings=(text,))
+    return first
+
+
+def _same_bytes(a: object, b: object) -> bool:
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(_same_bytes(x, y) for x, y in zip(a, b, strict=True))
+    assert isinstance(a, np.ndarray)
+    assert isinstance(b, np.ndarray)
+    return np.ascontiguousarray(a).tobytes() == np.ascontiguousarray(b).tobytes()
+
+
+# --- choosing ---------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the command line asks for: auto, host or device, and how a device is to be driven."""
+
+    backend: str = "auto"
+    device: int = 0
+    opp: Path | None = None
+    timeout: float = 60.0
+    live: bool = False
+    in_process: bool = False
+
+
+@contextlib.contextmanager
+def opened(wanted: Wanted, environ: Mapping[str, str] = os.environ) -> Iterator[Executor]:
+    """The backend that is wanted. ``auto`` takes the host only where nothing of CANN is visible.
+
+    Raises SurroundingsError where a device is there or asked for and cannot be opened: a host run in its place
+    could be taken for a device run.
+    """
+    if wanted.backend == "host" or (
+        wanted.backend == "auto" and wanted.opp is None and not cann_traces(environ)
+    ):
+        yield Host()
+        return
+    from ascend_opcli.backends.cann.device import Device, Options
+
+    if wanted.in_process:
+        with _in_process(wanted) as session:
+            yield OnDevice(session, session.runtime.soc_name())
+        return
+    with Device(Options(wanted.device, wanted.opp, wanted.timeout, wanted.live)) as device:
+        yield OnDevice(device, device.soc)
+
+
+@contextlib.contextmanager
+def _in_process(wanted: Wanted) -> Iterator[Session]:
+    from ascend_opcli.backends.cann.discovery import child_environment
+    from ascend_opcli.backends.cann.runtime import AclFailure
+    from ascend_opcli.backends.cann.worker import Session
+
+    os.environ.update(child_environment(os.environ, wanted.opp))
+    try:
+        session = Session(wanted.device, wanted.opp)
+    except AclFailure as failure:
+        raise SurroundingsError(str(failure)) from None
+    try:
+        yield session
+    finally:
+        session.runtime.close()
+
+
+def cann_traces(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """What of CANN can be seen: environment variables, device files, pyACL."""
+    traces = [
+        name for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "ASCEND_OPP_PATH") if environ.get(name)
+    ]
+    traces += glob.glob("/dev/davinci[0-9]*")[:1]
+    spec = importlib.util.find_spec("acl")
+    # PyPI's unrelated acl is a package of Python files; pyACL is one extension module.
+    if spec is not None and spec.origin is not None and spec.origin.endswith(".so"):
+        traces.append("pyACL")
+    return traces
+
+
+def installed_headers(
+    backend: str, opp: Path | None, environ: Mapping[str, str] = os.environ
+) -> Headers | None:
+    """The headers of the CANN that a device run would use; None for a host run where there is none."""
+    if backend == "host" and opp is None:
+        return None
+    from ascend_opcli.backends.cann.discovery import Headers, header_folders
+
+    return Headers(environ, opp) if header_folders(environ, opp) else None
+
+
+def product_of(case: Case, executor: Executor, default: str | None) -> str:
+    """Whose contract holds: the device's own, else the case's, the command line's, the default."""
+    return executor.product or case.product or default or DEFAULT_PRODUCT

@@ -1,0 +1,522 @@
+"""What phase 1 accepts: rules in the order in which the operator checks, each with its status.
+
+A rule tells whether a call breaks it, and how an accepted call can be made to break it: the refusals that
+``--negatives`` adds follow from the same declaration that predicts the status.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ascend_opcli.model import Argument, Attribute, Fill, Shape, TensorSpec
+from ascend_opcli.operators.operator import Arguments, Operator, broadcast_shape, first_spec
+from ascend_opcli.operators.products import PRODUCTS
+from ascend_opcli.tensors.dtypes import DTYPES
+
+NULLPTR = 161001
+INVALID = 161002
+TILING = 561002
+NO_KERNEL = 561003
+
+PRIVATE_FORMATS = frozenset(
+    {
+        "NC1HWC0",
+        "FRACTAL_Z",
+        "NC1HWC0_C04",
+        "FRACTAL_NZ",
+        "NDC1HWC0",
+        "FRACTAL_Z_3D",
+        "FRACTAL_NZ_C0_16",
+        "FRACTAL_NZ_C0_32",
+        "FRACTAL_NZ_C0_2",
+        "FRACTAL_NZ_C0_4",
+        "FRACTAL_NZ_C0_8",
+    }
+)
+
+# Every dtype that a negative can be made of, in the order of their use.
+ALL_DTYPES = (
+    "float32",
+    "float16",
+    "bfloat16",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool",
+    "complex64",
+    "complex128",
+)
+
+BFLOAT16_PRODUCTS = ("ascend950", "atlas_a3", "atlas_a2")
+"""Products whose architecture has bfloat16 (DAV_2201 and regbase)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """A change to an accepted call: parameters replaced, and the product where that is what changes."""
+
+    label: str
+    changes: Mapping[str, Argument] = field(default_factory=dict)
+    product: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What the contract predicts for a call that it refuses: always in phase 1."""
+
+    status: int
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """What the documents do not say."""
+
+    reason: str
+
+
+class Rule(Protocol):
+    """One check of phase 1."""
+
+    @property
+    def status(self) -> int:
+        """The status of a call that breaks it."""
+
+    def broken(self, arguments: Arguments, product: str) -> str | None:
+        """One sentence that says how the call breaks the rule, or None."""
+
+    def breaks(self, arguments: Arguments, product: str) -> Iterator[Variation]:
+        """Changes to an accepted call that break this rule and none before it."""
+
+    def text(self) -> str:
+        """The rule in words, for ``opcli ops show``."""
+
+
+def predict(operator: Operator, arguments: Arguments, product: str) -> Refusal | Unsettled | None:
+    """The first rule that the call breaks; None where the operator accepts it."""
+    if not operator.generated and not operator.custom and not operator.supports(product):
+        return Unsettled(f"not documented: {operator.name} does not list the product {product}")
+    for rule in operator.contract:
+        sentence = rule.broken(arguments, product)
+        if sentence is not None:
+            return Refusal(rule.status, sentence)
+    return None
+
+
+def unchecked(operator: Operator, arguments: Arguments) -> str | None:
+    """What an accepted call would do out of bounds, in one sentence, or None."""
+    for hazard in operator.unchecked:
+        sentence = hazard.broken(arguments)
+        if sentence is not None:
+            return sentence
+    return None
+
+
+def refusals(operator: Operator, arguments: Arguments, product: str) -> Iterator[tuple[Variation, int]]:
+    """Every refusal that follows from the contract, with the status that the broken rule gives."""
+    for rule in operator.contract:
+        for variation in rule.breaks(arguments, product):
+            yield variation, rule.status
+
+
+# --- changing a call ------------------------------------------------------------------------------------------
+
+
+def retyped(spec: TensorSpec, dtype: str) -> TensorSpec:
+    """The same tensor in another dtype, filled with a value that every dtype has."""
+    return dataclasses.replace(spec, dtype=dtype, data=None if spec.data is None else Fill(1))
+
+
+def reshaped(spec: TensorSpec, shape: Shape) -> TensorSpec:
+    """A contiguous tensor of another shape."""
+    strides: list[int] = []
+    count = 1
+    for dim in reversed(shape):
+        strides.insert(0, count)
+        count *= max(dim, 1)
+    total = 0 if 0 in shape else count
+    return dataclasses.replace(
+        spec,
+        shape=shape,
+        strides=tuple(strides),
+        offset=0,
+        storage_shape=(total,),
+        layout="contiguous",
+        data=None if spec.data is None else Fill(1),
+    )
+
+
+def to_dtype(dtype: str) -> Callable[[TensorSpec], TensorSpec]:
+    """The change that :func:`retyped` makes."""
+    return lambda spec: retyped(spec, dtype)
+
+
+def to_shape(shape: Shape) -> Callable[[TensorSpec], TensorSpec]:
+    """The change that :func:`reshaped` makes."""
+    return lambda spec: reshaped(spec, shape)
+
+
+def change(
+    arguments: Arguments, names: Sequence[str], how: Callable[[TensorSpec], TensorSpec]
+) -> dict[str, Argument]:
+    """The named tensors changed alike; those that are null stay null."""
+    specs = {name: first_spec(arguments.get(name)) for name in names}
+    return {name: how(spec) for name, spec in specs.items() if spec is not None}
+
+
+def tensor(arguments: Arguments, name: str) -> TensorSpec | None:
+    """The tensor called ``name``, None for null."""
+    return first_spec(arguments.get(name))
+
+
+def _words(items: Sequence[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+# --- rules ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NotNull:
+    """Pointers that must not be null, checked in this order."""
+
+    names: tuple[str, ...]
+    status: int = NULLPTR
+
+    def broken(self, arguments: Arguments, product: str) -> str | None:  # noqa: ARG002
+        return next((f"{name} is null" for name in self.names if arguments.get(name) is None), None)
+
+    def breaks(self, arguments: Arguments, product: str) -> Iterator[Variation]:  # noqa: ARG002
+        for name in self.names:
+            yield Variation(f"{name}=null", {name: None})
+
+    def text(self) -> str:
+        return f"{_words(self.names)} must not be null"
+
+
+@dataclass(frozen=True, slots=True)
+class DtypeIn:
+    """Tensors whose dtype must be in the product's list.
+
+    ``together`` names tensors that an earlier or later rule ties to these: a refusal changes them too.
+    """
+
+    names: tuple[str, ...]
+    dtypes: Mapping[str, tuple[str, ...]]
+    together: tuple[str, ...] = ()
+    status: int = INVALID
+
+    def broken(self, arguments: Arguments, product: str) -> str | None:
+        accepted = self.dtypes[product]
+        for name in self.names:
+            spec = tensor(arguments, name)
+            if spec is not None and spec.dtype not in accepted:
+                return f"{name} is {spec.dtype}, accepted are {_words(accepted)} on {product}"
+        return None
+
+    def breaks(self, arguments: Arguments, product: str) -> Iterator[Variation]:
+        groups = [self.names + self.together] if self.together else [(name,) for name in self.names]
+        for group in groups:
+            for dtype in ALL_DTYPES:
+                if dtype not in self.dtypes[product]:
+                    changes = change(arguments, group, to_dtype(dtype))
+                    if changes:
+                        yield Variation(f"{group[0]}={dtype}", changes)
+
+    def text(self) -> str:
+        lists = {
+            accepted: [p for p in self.dtypes if self.dtypes[p] == accepted]
+            for accepted in self.dtypes.values()
+        }
+        said = [
+            f"{_words(dtypes)}" + ("" if len(lists) == 1 else f" on {_words(on)}")
+            for dtypes, on in lists.items()
+        ]
+        return f"dtype of {_words(self.names)}: {'; '.join(said)}"
+
+
+@dataclass(frozen=True, slots=True)
+class SameDtype:
+    """Two tensors of equal dtype; a refusal gives ``second`` one of ``others``."""
+
+    first: str
+    second: str
+    others: tuple[str, ...]
+    status: int = INVALID
+
+    def broken(self, arguments: Arguments, product: str) -> str | None:  # noqa: ARG002
+        a, b = tensor(arguments, self.first), tensor(arguments, self.second)
+        if a is None or b is None or a.dtype == b.dtype:
+            return None
+        return f"{self.first} and {self.second} have different dtypes ({a.dtype} and {b.dtype})"
+
+    def breaks(self, arguments: Arguments, product: str) -> Iterator[Variation]:  # noqa: ARG002
+        a = tensor(arguments, self.first)
+        for dtype in self.others:
+            if a is not None and dtype != a.dtype:
+                yield Variation(
+                    f"{self.second}={dtype}",
+                    change(arguments, (self.second,), to_dtype(dtype)),
+                )
+
+    def text(self) -> str:
+        return f"{self.first} and {self.second} have the same dtype"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A generated entry's table: column i of every tensor belongs together, and the storage format is ND.
+
+    NCHW and its like describe the same memory as ND (torch_npu marks every 4-D tensor so); a private format
+    does not.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[tuple[str, ...], ...]
+    status: int = INVALID
+
+    def broken(self, arguments: Arguments, product: str) -> str | None:  # noqa: ARG002
+        specs = [(name, tensor(arguments, name)) for name in self.names]
+        for name, spec in specs:
+            if spec is not None and spec.format in PRIVATE_FORMATS:
+                return f"{name} has the private format {spec.format}, the kernel table has ND"
+        got = tuple(spec.dtype if spec is not None else "" for _, spec in specs)
+        if got in self.columns:
+            return None
+        pairs = ", ".join(f"{name} {dtype}" for name, dtype in zip(self.names, got, strict=True))
+        return f"no column of the kernel table fits the dtypes {pairs}"
+
+    def breaks(self, arguments: Arguments, product: str) -> Iterator[Variation]:  # noqa: ARG002
+        now = tuple(spec.dtype if spec else "" for spec in (tensor(arguments, n) for n in self.names))
+        for name, dtype in zip(self.names, now, strict=True):
+            position = self.names.index(name)
+            for other in ALL_DTYPES:
+                if other != dtype and (*now[:position], other, *now[position + 1 :]) not in self.columns:
+                    yield Variation(f"{name}={other}", change(arguments, (name,), to_dtype(other)))
+        for other in ALL_DTYPES:
+            if (other,) * len(now) not in self.columns:
+                yield Variation(f"all={other}", change(arguments, self.names, to_dtype(other)))
+
+    def text(self) -> str:
+        listed = "; ".join(f"({', '.join(column)})" for column in self.columns)
+        return f"dtypes of ({', '.join(self.names)}) are one of {listed}; no private format"
+
+
+@dataclass(frozen=True, slots=True)
+class OnProduct:
+    """A generated entry is registered for these products only."""
+
+    products: tuple[str, ...]
+    others: tuple[str, ...]
+    status: int = NO_KERNEL
+
+    def broken(self, arguments: Arguments, product: str) -> str | None:  # noqa: ARG002
+        return None if product in self.products else f"no kernel is registered for {product}"
+
+    def breaks(self, arguments: Arguments, product: str) -> Iterator[Variation]:  # noqa: ARG002
+        for other in self.others:
+            yield Variation(f"product={other}", {}, other)
+
+    def text(self) -> str:
+        return f"the kernel is registered for {_words(self.products)}"
+
+
+@dataclass(frozen=True, slots=True)
+class SameShape:
+    """Two tensors of equal shape; a refusal lengthens ``second``."""
+
+    first: str
+    second: str
+    status: int = INVALID
+
+    def broken(self, arguments: Arguments, product: str) -> str | None:  # noqa: ARG002
+        a, b = tensor(arguments, self.first), tensor(arguments, self.second)
+        if a is None or b is None or a.shape == b.shape:
+            return None
+        return f"{self.first} and {self.second} have different shapes ({list(a.shape)} and {list(b.shape)})"
+
+    def breaks(self, arguments: Arguments, product: str) -> Iterator[Variation]:  # noqa: ARG002
+        b = tensor(arguments, self.second)
+        if b is not None and b.shape:
+            longer = (*b.shape[:-1], b.shape[-1] + 1)
+            yield Variation(
+                f"{self.second}={'x'.join(map(str, longer))}",
+                change(arguments, (self.second,), to_shape(longer)),
+            )
+
+    def text(self) -> str:
+        return f"{self.first} and {self.second} have the same shape"
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """Tensors of rank ``low`` to ``high``. ``together`` are tied by shape: a refusal changes them too."""
+
+    names: tuple[str, ...]
+    low: int = 0
+    high: int = 8
+    together: tuple[str, ...] = ()
+    status: int = INVALID
+
+    def broken(self, arguments: Arguments, product: str) -> str | None:  # noqa: ARG002
+        for name in self.names:
+            spec = tensor(arguments, name)
+            if spec is None:
+                continue
+            if len(spec.shape) > self.high:
+                return f"{name} has rank {len(spec.shape)}, at most {self.high} is accepted"
+            if len(spec.shape) < self.low:
+                return f"{name} has rank {len(spec.shape)}, at least {self.low} is needed"
+        return None
+
+    def breaks(self, arguments: Arguments, product: str) -> Iterator[Variation]:  # noqa: ARG002
+        for name in self.names:
+            group = (name, *self.together)
+            ranks = [self.high + 1] + ([self.low - 1] if self.low > 0 else [])
+            for rank in ranks:
+                yield Variation(f"{name}=rank{rank}", change(arguments, group, to_shape((1,) * rank)))
+
+    def text(self) -> str:
+        low = f"{self.low} to " if self.low else "at most "
+        return f"rank of {_words(self.names)} is {low}{self.high}"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A rule that only one operator has: its sentence when broken, and how to break it."""
+
+    rule: str
+    test: Callable[[Arguments, str], str | None]
+    how: Callable[[Arguments, str], Sequence[Variation]] = lambda _arguments, _product: ()
+    status: int = INVALID
+
+    def broken(self, arguments: Arguments, product: str) -> str | None:
+        return self.test(arguments, product)
+
+    def breaks(self, arguments: Arguments, product: str) -> Iterator[Variation]:
+        yield from self.how(arguments, product)
+
+    def text(self) -> str:
+        return self.rule
+
+
+def no_private_format(*names: str) -> Check:
+    """Storage formats that only kernels know (FRACTAL_NZ, NC1HWC0, ...) are refused."""
+
+    def test(arguments: Arguments, _product: str) -> str | None:
+        for name in names:
+            spec = tensor(arguments, name)
+            if spec is not None and spec.format in PRIVATE_FORMATS:
+                return f"{name} has the private format {spec.format}"
+        return None
+
+    def how(arguments: Arguments, _product: str) -> list[Variation]:
+        return [
+            Variation(
+                f"{name}=FRACTAL_NZ",
+                change(arguments, (name,), lambda s: dataclasses.replace(s, format="FRACTAL_NZ")),
+            )
+            for name in names
+        ]
+
+    return Check(f"{_words(names)} have no private format", test, how)
+
+
+def castable(name: str, target: str) -> Check:
+    """A tensor's dtype can be cast to another tensor's (see :func:`can_cast`)."""
+
+    def test(arguments: Arguments, _product: str) -> str | None:
+        a, b = tensor(arguments, name), tensor(arguments, target)
+        if a is None or b is None or can_cast(a.dtype, b.dtype):
+            return None
+        return f"{name} is {a.dtype}, which cannot be cast to {target}'s {b.dtype}"
+
+    def how(arguments: Arguments, _product: str) -> list[Variation]:
+        a = tensor(arguments, name)
+        return [
+            Variation(f"{target}={d}", change(arguments, (target,), to_dtype(d)))
+            for d in ALL_DTYPES
+            if a is not None and not can_cast(a.dtype, d)
+        ]
+
+    return Check(f"{name} can be cast to {target}'s dtype", test, how)
+
+
+def scalar_castable(names: Sequence[str], to: str) -> Check:
+    """An aclScalar's dtype can be cast: complex to real cannot."""
+
+    def test(arguments: Arguments, _product: str) -> str | None:
+        for name in names:
+            dtype = scalar_dtype(arguments.get(name))
+            if dtype is not None and not can_cast(dtype, to):
+                return f"{name} is {dtype}, which cannot be cast to {to}"
+        return None
+
+    def how(_arguments: Arguments, _product: str) -> list[Variation]:
+        return [Variation(f"{name}=complex64", {name: Attribute(1.0, "complex64")}) for name in names]
+
+    return Check(f"{_words(list(names))} can be cast to {to}", test, how)
+
+
+def broadcastable(first: str, second: str) -> Check:
+    """Two tensors whose shapes broadcast."""
+
+    def test(arguments: Arguments, _product: str) -> str | None:
+        a, b = tensor(arguments, first), tensor(arguments, second)
+        if a is None or b is None or broadcast_shape(a.shape, b.shape) is not None:
+            return None
+        return f"the shapes of {first} and {second} do not broadcast ({list(a.shape)} and {list(b.shape)})"
+
+    def how(arguments: Arguments, _product: str) -> list[Variation]:
+        b = tensor(arguments, second)
+        if b is None or not b.shape or b.shape[-1] < 2:
+            return []
+        longer = (*b.shape[:-1], b.shape[-1] + 1)
+        return [
+            Variation(
+                f"{second}={'x'.join(map(str, longer))}",
+                change(arguments, (second,), to_shape(longer)),
+            )
+        ]
+
+    return Check(f"{first} and {second} broadcast", test, how)
+
+
+def scalar_dtype(argument: Argument) -> str | None:
+    """The dtype of an aclScalar: as written, else what torch_npu makes of such a Python value."""
+    if not isinstance(argument, Attribute):
+        return None
+    if argument.dtype is not None:
+        return argument.dtype
+    value = argument.value
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int):
+        return "int64"
+    return "complex128" if isinstance(value, complex) else "float64"
+
+
+def can_cast(source: str, target: str) -> bool:
+    """CANN's CanCast: complex to real, float to integer and anything but bool to bool are not castable."""
+    order = ("bool", "uint", "int", "float", "complex")
+    low, high = (order.index(DTYPES[name].kind) for name in (source, target))
+    return low <= high or (source.startswith("int") and target.startswith("uint"))
+
+
+def by_product(common: Sequence[str], **extra: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """A dtype list per product: ``common`` everywhere, and more on the products named."""
+    return {p: (*common, *extra.get(p, ())) for p in PRODUCTS}
+
+
+def with_bfloat16(*dtypes: str) -> dict[str, tuple[str, ...]]:
+    """A dtype list with bfloat16 where the architecture has it."""
+    return by_product(dtypes, **dict.fromkeys(BFLOAT16_PRODUCTS, ("bfloat16",)))

@@ -1,0 +1,293 @@
+"""Running a reference: once in float64 for the golden, once in the operator's compute dtype for the host result."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ascend_opcli.model import Attribute, Call, Tensor, TensorSpec
+from ascend_opcli.operators.contract import scalar_dtype
+from ascend_opcli.operators.operator import Operator
+from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, round_to, widen
+from ascend_opcli.tensors.layout import view
+
+Arrays = dict[str, "np.ndarray | tuple[np.ndarray, ...]"]
+"""Outputs by name: an array for a tensor, a tuple of arrays for a tensor list."""
+
+BLOCK = 1 << 15
+"""Elements of an elementwise block: its float64 temporaries stay in the second-level cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Golden:
+    """What a call should give.
+
+    ``outputs`` hold float64 (complex128) values not yet rounded to the output's dtype, or integers.
+    ``branches`` count elements by branch. ``either`` gives flat indices of elements for which the other
+    side's value is as right, with those values. ``divergences`` are those that the data touch.
+    """
+
+    outputs: Mapping[str, np.ndarray | tuple[np.ndarray, ...]]
+    branches: Mapping[str, int] = field(default_factory=dict)
+    either: tuple[np.ndarray, np.ndarray] | None = None
+    divergences: tuple[str, ...] = ()
+
+
+class ReferenceFailure(Exception):
+    """A reference failed or gave something that is no result of this call."""
+
+
+def golden(operator: Operator, call: Call) -> Golden:
+    """The reference in float64 on the stored inputs, with the notes that the operator makes of the data."""
+    notes = _Notes(operator)
+    outputs = _evaluate(operator, call, np.float64, notes)
+    return Golden(outputs, notes.branches, notes.either(), notes.touched())
+
+
+def host_result(operator: Operator, call: Call) -> Arrays:
+    """The reference in the compute dtype, rounded to each output's dtype as the kernel rounds."""
+    wide = any(
+        DTYPES[spec.dtype].kind in ("float", "complex")
+        and DTYPES[spec.dtype].itemsize >= (16 if "complex" in spec.dtype else 8)
+        for spec in _input_specs(call)
+    )
+    return _evaluate(operator, call, np.float64 if wide else numpy_dtype(operator.compute).type, None)
+
+
+def _input_specs(call: Call) -> Iterator[TensorSpec]:
+    for bound in call.arguments.values():
+        for item in bound if isinstance(bound, tuple) else (bound,):
+            if isinstance(item, Tensor):
+                yield item.spec
+
+
+# --- the run --------------------------------------------------------------------------------------------------
+
+
+def _evaluate(operator: Operator, call: Call, run: Any, notes: _Notes | None) -> Arrays:
+    if operator.reference is None:
+        raise ReferenceFailure(f"{operator.name} has no reference")
+    kernel = operator.rounds_to(_dtypes(call)) if operator.rounds_to is not None else None
+    values = _attributes(operator, call)
+    values["kernel_dtype"] = numpy_dtype(kernel) if kernel else None
+    values["dtypes"] = _dtypes(call)
+    arrays = {
+        name: _array(bound) for name, bound in call.arguments.items() if not isinstance(bound, Attribute)
+    }
+    for name, other in operator.flat_like.items():
+        arrays[name] = _flat_like(arrays[name], arrays[other])
+    names = [p.name for p in operator.signature.outputs if call.outputs.get(p.name) is not None]
+    exact = run is np.float64 and notes is not None
+    sink = _Sink(call, names, kernel, exact)
+    with np.errstate(all="ignore"):
+        for position, block in _blocks(operator, arrays):
+            inputs = {name: _in_run_dtype(array, run) for name, array in block.items()}
+            result = pick(operator.reference, {**inputs, **values})
+            sink.put(position, result if isinstance(result, (tuple, list)) else (result,))
+            if notes is not None:
+                notes.look(position, {**inputs, **values})
+    return sink.outputs()
+
+
+def pick(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+    """Call a function with those of ``values`` that it has parameters for."""
+    names = _parameters(function)
+    return function(**(values if names is None else {name: values[name] for name in names if name in values}))
+
+
+@lru_cache(maxsize=256)
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...] | None:
+    """The names of a function's parameters, None where it takes any."""
+    parameters = inspect.signature(function).parameters.values()
+    return None if any(p.kind is p.VAR_KEYWORD for p in parameters) else tuple(p.name for p in parameters)
+
+
+def _blocks(operator: Operator, arrays: Mapping[str, Any]) -> Iterator[tuple[int | None, dict[str, Any]]]:
+    """The inputs whole, or in runs of the broadcast shape's row-major order for an elementwise operator."""
+    tensors = [name for name, value in arrays.items() if isinstance(value, np.ndarray)]
+    if not operator.elementwise or any(isinstance(v, tuple) for v in arrays.values()):
+        yield None, {n: np.atleast_1d(v) if isinstance(v, np.ndarray) else v for n, v in arrays.items()}
+        return
+    broadcast = np.broadcast_shapes(*(arrays[n].shape for n in tensors))
+    if int(np.prod(broadcast)) <= BLOCK:
+        shape = broadcast or (1,)
+        yield None, {**arrays, **{n: np.broadcast_to(arrays[n], shape) for n in tensors}}
+        return
+    if all(arrays[n].shape == broadcast and arrays[n].flags.c_contiguous for n in tensors):
+        flat = {n: arrays[n].reshape(-1) for n in tensors}
+        for start in range(0, flat[tensors[0]].size, BLOCK):
+            yield start, {**arrays, **{n: flat[n][start : start + BLOCK] for n in tensors}}
+        return
+    # nditer walks strides and broadcasting; types it does not know travel as bits of their size.
+    bits = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+    carried = [
+        arrays[n] if arrays[n].dtype.kind in "biufc" else arrays[n].view(bits[arrays[n].itemsize])
+        for n in tensors
+    ]
+    walk = np.nditer(
+        carried,
+        flags=["external_loop", "buffered"],
+        op_flags=[["readonly"]] * len(tensors),
+        order="C",
+        buffersize=BLOCK,
+    )
+    position = 0
+    for chunk in walk:
+        parts = chunk if isinstance(chunk, tuple) else (chunk,)
+        yield (
+            position,
+            {**arrays, **{n: p.view(arrays[n].dtype) for n, p in zip(tensors, parts, strict=True)}},
+        )
+        position += parts[0].size
+
+
+def _array(bound: Any) -> Any:
+    if isinstance(bound, tuple):
+        return tuple(view(t) for t in bound)
+    return view(bound) if isinstance(bound, Tensor) else None
+
+
+def _flat_like(array: Any, other: Any) -> Any:
+    """The first elements of ``array`` in memory order, in the shape of ``other``."""
+    if array is None or other is None or array.shape == other.shape:
+        return array
+    return np.ascontiguousarray(array).reshape(-1)[: other.size].reshape(other.shape)
+
+
+def _in_run_dtype(array: Any, run: Any) -> Any:
+    """Floats in the run's dtype, complex likewise; integers and booleans as they are."""
+    if isinstance(array, tuple):
+        return tuple(_in_run_dtype(np.atleast_1d(a), run) for a in array)
+    if not isinstance(array, np.ndarray) or array.dtype.kind in "biu":
+        return array
+    if array.dtype.kind == "c":
+        return array.astype(np.complex128 if run is np.float64 else np.complex64)
+    return widen(array, run)
+
+
+def _dtypes(call: Call) -> dict[str, str | None]:
+    specs = {
+        **{n: b.spec if isinstance(b, Tensor) else None for n, b in call.arguments.items()},
+        **call.outputs,
+    }
+    return {name: spec.dtype if isinstance(spec, TensorSpec) else None for name, spec in specs.items()}
+
+
+def _attributes(operator: Operator, call: Call) -> dict[str, Any]:
+    """Attributes as NumPy scalars of the dtype in which the operator holds them, and as written (``exact_``)."""
+    values: dict[str, Any] = {}
+    for param in operator.signature.attributes:
+        bound = call.arguments.get(param.name)
+        if not isinstance(bound, Attribute):
+            values[param.name] = None
+            continue
+        value: Any = bound.value
+        values[f"exact_{param.name}"] = value
+        if param.type == "aclScalar" and not isinstance(value, (str, tuple)):
+            dtype = scalar_dtype(bound)
+            value = round_to(np.asarray([value]), dtype)[0] if bound.dtype is not None and dtype else value
+        held = operator.held.get(param.name) or _natural(param.type)
+        with np.errstate(all="ignore"):
+            if held is not None and not isinstance(value, (str, tuple)):
+                value = numpy_dtype(held).type(value)
+        values[param.name] = value
+    return values
+
+
+def _natural(c_type: str) -> str | None:
+    return {"double": "float64", "float": "float32"}.get(c_type)
+
+
+class _Sink:
+    """Collects a reference's results, block by block, in each output's dtype or as a golden."""
+
+    def __init__(self, call: Call, names: list[str], kernel: str | None, exact: bool) -> None:
+        self._specs: list[Any] = [call.outputs[name] for name in names]
+        self._names, self._kernel, self._exact = names, kernel, exact
+        self._whole: list[Any] = [None] * len(names)
+
+    def put(self, position: int | None, results: Any) -> None:
+        if len(self._names) == 1 and isinstance(self._specs[0], tuple):
+            results = (tuple(results),)
+        if len(results) != len(self._names):
+            raise ReferenceFailure(
+                f"the reference gives {len(results)} results for {len(self._names)} outputs"
+            )
+        for i, result in enumerate(results):
+            spec = self._specs[i]
+            if isinstance(spec, tuple):
+                self._whole[i] = tuple(self._finish(r, s) for r, s in zip(result, spec, strict=True))
+            elif position is None:
+                self._whole[i] = self._finish(result, spec)
+            else:
+                part = self._round(np.asarray(result), spec.dtype)
+                if self._whole[i] is None:
+                    self._whole[i] = np.empty(spec.count, part.dtype)
+                self._whole[i][position : position + part.size] = part
+
+    def _finish(self, result: Any, spec: TensorSpec) -> np.ndarray:
+        rounded = self._round(np.atleast_1d(np.asarray(result)), spec.dtype)
+        if rounded.size != spec.count:
+            if rounded.size != 1:
+                raise ReferenceFailure(
+                    f"the reference gives {rounded.size:,} elements for an output of shape {list(spec.shape)}"
+                )
+            rounded = np.full(spec.count, rounded.reshape(-1)[0], rounded.dtype)
+        return rounded.reshape(spec.shape)
+
+    def _round(self, part: np.ndarray, dtype: str) -> np.ndarray:
+        kind = DTYPES[dtype].kind
+        if self._kernel is not None and self._kernel != dtype and part.dtype.kind == "f":
+            part = widen(round_to(part, self._kernel), np.float64)
+        if not self._exact or kind not in ("float", "complex"):
+            return round_to(part, dtype)
+        return part.astype(np.complex128 if kind == "complex" else np.float64, copy=False)
+
+    def outputs(self) -> Arrays:
+        made: dict[str, Any] = {}
+        for name, spec, whole in zip(self._names, self._specs, self._whole, strict=True):
+            made[name] = whole if isinstance(spec, tuple) else whole.reshape(spec.shape)
+        return made
+
+
+class _Notes:
+    """What an operator says of the data as they pass: branches, thresholds that go either way, divergences."""
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+        self.branches: dict[str, int] = {}
+        self._indices: list[np.ndarray] = []
+        self._others: list[np.ndarray] = []
+        self._open = [d for d in operator.divergences if d.touched is not None]
+        self._touched: list[str] = []
+
+    def look(self, position: int | None, values: Mapping[str, Any]) -> None:
+        if self._operator.branches is not None:
+            for name, mask in pick(self._operator.branches, values).items():
+                self.branches[name] = self.branches.get(name, 0) + int(np.count_nonzero(mask))
+        if self._operator.either is not None:
+            found = pick(self._operator.either, values)
+            if found is not None:
+                mask, others = (np.broadcast_to(np.asarray(f), found[0].shape).reshape(-1) for f in found)
+                indices = np.flatnonzero(mask)
+                self._indices.append(indices + (position or 0))
+                self._others.append(others[indices])
+        for divergence in tuple(self._open):
+            assert divergence.touched is not None
+            if pick(divergence.touched, values):
+                self._open.remove(divergence)
+                self._touched.append(divergence.text)
+
+    def either(self) -> tuple[np.ndarray, np.ndarray] | None:
+        if not self._indices:
+            return None
+        return np.concatenate(self._indices), np.concatenate(self._others)
+
+    def touched(self) -> tuple[str, ...]:
+        order = [d.text for d in self._operator.divergences]
+        return tuple(sorted(self._touched, key=order.index))

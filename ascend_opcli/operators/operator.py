@@ -1,0 +1,274 @@
+"""What an operator is: a signature, a contract and a reference, with what a short case leaves out."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ascend_opcli.model import Argument, Attribute, Data, Fill, Generator, Shape, TensorSpec
+from ascend_opcli.operators.products import PRODUCTS
+from ascend_opcli.operators.signature import Signature, parse
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ascend_opcli.operators.contract import Rule, Variation
+
+Arguments = Mapping[str, Argument]
+Reference = Callable[..., Any]
+TensorRule = Callable[[str, Shape], "tuple[str, Shape] | None"]
+"""How a tensor follows the case's dtype and shape; None is the null pointer. Raises ValueError where it cannot."""
+OutputRule = Callable[[Arguments], "tuple[str, Shape] | None"]
+"""Dtype and shape of an output; None where the inputs do not settle it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """A declared place where the kernel of record and a document or another kernel disagree.
+
+    ``touched`` tells whether a call's arrays and attributes come near it, None where no data can (a matter
+    of the document only).
+    """
+
+    text: str
+    touched: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unchecked:
+    """Something that the operator accepts although its kernel would read or write out of bounds.
+
+    ``broken`` gives the sentence, or None.
+    """
+
+    broken: Callable[[Arguments], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One aclnn API.
+
+    ``reference`` is called with the inputs by aclnn name and the attributes as keywords, floats in the dtype
+    of the run (float64 for the golden, ``compute`` for the host result), integers as they are, attributes as
+    NumPy scalars of the dtype in ``held``; it returns an array or a tuple in output order. Where it has a
+    keyword ``kernel_dtype`` it is told the dtype that ``rounds_to`` gives, and by ``dtypes`` the dtype words of
+    the tensors as they were before the run widened them.
+
+    ``rounds_to`` is the dtype in which the kernel writes before a cast to the output's own dtype, where that
+    can differ. ``branches`` maps the same arguments to named masks. ``either`` returns a mask of elements
+    for which both sides of a threshold are right, and the values of the other side. ``flat_like`` names
+    inputs that the kernel reads as flat memory of another's size. ``sample_shape`` and ``sample_attributes``
+    make an ordinary call of it. ``custom`` marks an operator that nobody has documented,
+    ``declared`` one whose signature came from a prototype and is not the catalog's.
+    """
+
+    name: str
+    signature: Signature
+    reference: Reference | None
+    summary: str = ""
+    formula: str = ""
+    products: Mapping[str, bool] = field(default_factory=dict)
+    generated: bool = False
+    contract: tuple[Rule, ...] = ()
+    unchecked: tuple[Unchecked, ...] = ()
+    defaults: Mapping[str, bool | int | float | str] = field(default_factory=dict)
+    held: Mapping[str, str] = field(default_factory=dict)
+    outputs: Mapping[str, OutputRule] = field(default_factory=dict)
+    short: Mapping[str, TensorRule] = field(default_factory=dict)
+    data: Mapping[str, Data] = field(default_factory=dict)
+    compute: str = "float32"
+    elementwise: bool = False
+    rounds_to: Callable[[Mapping[str, str | None]], str | None] | None = None
+    branches: Callable[..., dict[str, np.ndarray]] | None = None
+    either: Callable[..., tuple[np.ndarray, np.ndarray] | None] | None = None
+    flat_like: Mapping[str, str] = field(default_factory=dict)
+    divergences: tuple[Divergence, ...] = ()
+    odd: Callable[[Arguments], list[Variation]] | None = None
+    standard: str | None = None
+    sample_shape: Shape = (2, 3, 4)
+    sample_attributes: Mapping[str, bool | int | float | str] = field(default_factory=dict)
+    custom: bool = False
+    declared: bool = False
+
+    @property
+    def short_name(self) -> str:
+        """``logit_grad`` for ``aclnnLogitGrad``."""
+        return snake(self.name)
+
+    def short_form(self, dtype: str, shape: Shape) -> dict[str, tuple[str, Shape] | None]:
+        """Dtype and shape of every input of a case that gives only one of each.
+
+        Raises ValueError naming the tensors that need a shape of their own.
+        """
+        made: dict[str, tuple[str, Shape] | None] = {}
+        need: dict[str, str] = {}
+        for param in self.signature.inputs:
+            try:
+                made[param.name] = self.short.get(param.name, same)(dtype, shape)
+            except ValueError as error:
+                need[param.name] = str(error)
+        if need:
+            why = next(iter(need.values()))
+            raise ValueError(f"{', '.join(need)} of {self.name} need a shape of their own: {why}")
+        return made
+
+    def default_data(self, name: str, dtype: str) -> Data:
+        """What fills an input whose case does not say: the operator's own, else normal or small integers."""
+        own = self.data.get(name)
+        if own is not None:
+            return own
+        if dtype == "bool":
+            return Generator("integers", (0, 1))
+        if dtype.startswith("uint"):
+            return Generator("integers", (0, 100))
+        if dtype.startswith("int"):
+            return Generator("integers", (-100, 100))
+        return Generator("normal", (0.0, 1.0))
+
+    def infer_output(self, name: str, arguments: Arguments) -> tuple[str, Shape]:
+        """Dtype and shape of an output that the case leaves out. Never fails: see the fall-backs."""
+        rule = self.outputs.get(name)
+        made = rule(arguments) if rule is not None else None
+        if made is not None:
+            return made
+        for param in self.signature.inputs:
+            spec = first_spec(arguments.get(param.name))
+            if spec is not None:
+                return spec.dtype, spec.shape
+        return "float32", (1,)
+
+    def supports(self, product: str) -> bool:
+        """Whether the documents list the product."""
+        return self.products.get(product, False)
+
+
+def snake(name: str) -> str:
+    """``BatchNormElemtBackward`` and ``aclnnBatchNormElemtBackward`` -> ``batch_norm_elemt_backward``."""
+    bare = name.removeprefix("aclnn")
+    words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", bare)
+    return re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", words).lower()
+
+
+def first_spec(argument: Argument) -> TensorSpec | None:
+    """The tensor, or the first of a list; None for anything else."""
+    if isinstance(argument, tuple):
+        return argument[0] if argument else None
+    return argument if isinstance(argument, TensorSpec) else None
+
+
+# --- words for declaring operators ---------------------------------------------------------------------------
+
+
+def same(dtype: str, shape: Shape) -> tuple[str, Shape]:
+    """A tensor that follows the case's dtype and shape as they are."""
+    return dtype, shape
+
+
+def per_channel(dtype: str, shape: Shape) -> tuple[str, Shape]:
+    """A tensor of one value a channel: ``[C]`` where C is axis 1."""
+    if len(shape) < 2:
+        raise ValueError(f"the channel axis 1 does not exist in shape {list(shape)}")
+    return dtype, (shape[1],)
+
+
+def fixed(dtype: str, *shape: int) -> TensorRule:
+    """A tensor that does not follow the case."""
+    return lambda _dtype, _shape: (dtype, shape)
+
+
+def with_dtype(dtype: str) -> TensorRule:
+    """The case's shape in a dtype of its own."""
+    return lambda _dtype, shape: (dtype, shape)
+
+
+def like(name: str) -> OutputRule:
+    """An output of an input's dtype and shape."""
+
+    def rule(arguments: Arguments) -> tuple[str, Shape] | None:
+        spec = first_spec(arguments.get(name))
+        return (spec.dtype, spec.shape) if spec is not None else None
+
+    return rule
+
+
+def broadcast(*names: str, dtype: str) -> OutputRule:
+    """An output of the broadcast shape of ``names`` and the dtype of the input ``dtype``."""
+
+    def rule(arguments: Arguments) -> tuple[str, Shape] | None:
+        specs = [first_spec(arguments.get(n)) for n in names]
+        kind = first_spec(arguments.get(dtype))
+        if kind is None or any(s is None for s in specs):
+            return None
+        shape = broadcast_shape(*(s.shape for s in specs if s is not None))
+        return (kind.dtype, shape) if shape is not None else None
+
+    return rule
+
+
+def broadcast_shape(*shapes: Shape) -> Shape | None:
+    """NumPy's broadcast of shapes of any rank, or None where they do not fit."""
+    rank = max((len(s) for s in shapes), default=0)
+    out: list[int] = []
+    for axis in range(-rank, 0):
+        dims = {s[axis] for s in shapes if len(s) >= -axis} - {1}
+        if len(dims) > 1:
+            return None
+        out.append(dims.pop() if dims else 1)
+    return tuple(out)
+
+
+def uniform(lo: float, hi: float) -> Generator:
+    """Default data, half-open."""
+    return Generator("uniform", (lo, hi))
+
+
+def fill(value: float) -> Fill:
+    """Default data, one value."""
+    return Fill(value)
+
+
+def operator(
+    prototype: str,
+    *,
+    io: Mapping[str, str] | None = None,
+    optional: tuple[str, ...] = (),
+    products: tuple[str, ...] = tuple(PRODUCTS),
+    **rest: Any,
+) -> Callable[[Reference], Operator]:
+    """Make an :class:`Operator` of a reference function.
+
+    ``prototype`` is the C prototype of phase 1. Attribute defaults are the reference's keyword defaults; its
+    docstring's first line is the summary and the rest, where there is one, the formula.
+    """
+    signature = parse(prototype, io=io, optional=optional)
+
+    def make(reference: Reference) -> Operator:
+        parameters = inspect.signature(reference).parameters
+        names = {p.name for p in signature.params}
+        stray = set(parameters) - names - {"kernel_dtype", "dtypes"}
+        if stray:
+            raise TypeError(f"{signature.name} has no parameter {', '.join(sorted(stray))}")
+        summary, _, formula = (inspect.getdoc(reference) or "").partition("\n\n")
+        return Operator(
+            name=signature.name,
+            signature=signature,
+            reference=reference,
+            summary=" ".join(summary.split()),
+            formula=formula,
+            products={p: p in products for p in PRODUCTS},
+            defaults={
+                n: p.default for n, p in parameters.items() if p.default is not inspect.Parameter.empty
+            },
+            **rest,
+        )
+
+    return make
+
+
+def attribute_value(arguments: Arguments, name: str) -> Any:
+    """The plain value of an attribute, None for null."""
+    argument = arguments[name]
+    return argument.value if isinstance(argument, Attribute) else None

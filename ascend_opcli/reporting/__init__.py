@@ -1,0 +1,1 @@
+"""What a run looks like: on a terminal, in a pipe, as JSON."""

@@ -1,0 +1,117 @@
+"""What stands under the table for a failure: census, rule, worst elements, how to run it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ascend_opcli import status as codes
+from ascend_opcli.model import Census, Element, OutputReport, Result
+from ascend_opcli.reporting.wording import (
+    argument_text,
+    count_text,
+    error_text,
+    number_text,
+    percent_text,
+    share_text,
+    verdict_text,
+)
+
+
+def detail_lines(result: Result) -> Iterator[str]:
+    """The lines of one result, first the id, then indented by two."""
+    yield f"{verdict_text(result)} {result.case.id}  ({result.case.operator}, {result.product})"
+    yield f"  {result.verdict.reason}"
+    if result.status not in (None, 0):
+        code = (
+            codes.lookup(result.status or 0)
+            if codes.name_of(result.status or 0) != str(result.status)
+            else None
+        )
+        if code is not None and code.fix:
+            yield f"  {code.code}: {code.fix}"
+    for output in result.verdict.outputs:
+        if not output.passed:
+            yield from _output_lines(output)
+    arguments = ", ".join(f"{n} {argument_text(a)}" for n, a in result.case.arguments.items())
+    yield f"  call: {arguments}"
+    if result.message and result.message not in result.verdict.reason:
+        yield from _quoted("the operator's text", result.message)
+    for note in result.verdict.notes:
+        yield f"  note: {note}"
+    if result.served_by:
+        yield f"  served by {result.served_by}"
+    yield from _quoted("printed during the call", result.voice)
+    yield from _quoted("ERROR lines of the log", "\n".join(result.log))
+    if result.repro:
+        yield f"  repro: {result.repro}"
+
+
+def voice_lines(result: Result) -> Iterator[str]:
+    """What the kernel printed in a case that did not fail."""
+    if result.voice.strip():
+        yield result.case.id
+        yield from _quoted("printed during the call", result.voice)
+
+
+MAX_QUOTED = 40
+
+
+def _quoted(title: str, text: str) -> Iterator[str]:
+    """Somebody else's lines, indented, control characters made visible, the first ones where there are many."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        return
+    yield f"  {title}:"
+    for line in lines[:MAX_QUOTED]:
+        yield "    | " + "".join(c if c.isprintable() or c == "\t" else repr(c)[1:-1] for c in line)
+    if len(lines) > MAX_QUOTED:
+        yield f"    | ... {len(lines) - MAX_QUOTED} more lines"
+
+
+def _output_lines(output: OutputReport) -> Iterator[str]:
+    yield f"  {output.name}: {output.rule}"
+    yield f"    standard {output.standard}, from the {output.origin}"
+    if output.census.total:
+        yield f"    {census_text(output.census)}"
+    needed = [
+        f"{name} {error_text(value)}"
+        for name, value in (("atol", output.atol_needed), ("rtol", output.rtol_needed))
+        if value is not None
+    ]
+    if needed:
+        yield f"    would pass with {' or '.join(needed)}"
+    if output.worst:
+        yield "    worst elements:"
+        yield from (f"      {element_text(e)}" for e in output.worst)
+    if output.floor is not None and output.floor > 1:
+        yield f"    the host result uses {share_text(output.floor)} of this tolerance: no kernel can reach it"
+
+
+def census_text(census: Census) -> str:
+    """How the elements fared, kinds of error that did not occur left out."""
+    total = census.total
+    parts = [
+        f"{count} {percent_text(number, total)} ({number:,})"
+        for count, number in (("exact", census.exact), ("within", census.within), ("over", census.over))
+        if number
+    ]
+    kinds = (
+        ("sign flipped", census.sign_flipped),
+        ("zero against nonzero", census.zero_against_nonzero),
+        ("NaN against a number", census.nan_against_number),
+        ("Inf against another value", census.inf_against_other),
+        ("not written", census.not_written),
+    )
+    parts += [f"{name} {number:,}" for name, number in kinds if number]
+    return f"{count_text(total, 'element')}: {', '.join(parts)}"
+
+
+def element_text(element: Element) -> str:
+    """One element: where, what went in, what came out, how far off."""
+    inputs = " ".join(f"{name}={number_text(value)}" for name, value in element.inputs.items())
+    return (
+        f"[{', '.join(map(str, element.index))}] {inputs}{' ' if inputs else ''}"
+        f"got {number_text(element.got)} golden {number_text(element.golden)}"
+        f"  abs {error_text(element.absolute)}  rel {error_text(element.relative)}"
+        f"  ulp {error_text(element.ulp)}  used {share_text(element.used)}"
+    )

@@ -1,0 +1,1 @@
+"""What a tensor is made of: dtypes, strided layouts, generated data, files, hashes."""

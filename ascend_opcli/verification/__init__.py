@@ -1,0 +1,1 @@
+"""Judging an output against its golden: standards, one streaming pass of statistics, reports, trust."""

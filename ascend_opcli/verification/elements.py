@@ -1,0 +1,209 @@
+"""The figures of chosen elements, in float64: the slow and plain definition of every statistic.
+
+The streaming pass proves cheaply that most elements are harmless and hands the others to this module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ascend_opcli.tensors.dtypes import dtype as dtype_of
+from ascend_opcli.tensors.dtypes import part, round_to, widen
+from ascend_opcli.verification.standards import Standard
+
+
+@dataclass(slots=True)
+class Figures:
+    """One row per element, for a complex number the worse of its parts.
+
+    ``mismatch`` marks NaN against a number and Inf against anything else, ``nan_got`` and ``inf_got`` those
+    where it stands in the output. ``error`` is |got - golden|, Inf at a mismatch; ``size`` is |golden|;
+    ``used`` the share of the tolerance or, where it is nearer, of the limit. ``outside`` marks errors over
+    the tolerance, ``beyond`` errors over the limit, ``excess`` by how much.
+    """
+
+    exact: np.ndarray
+    outside: np.ndarray
+    beyond: np.ndarray
+    excess: np.ndarray
+    error: np.ndarray
+    size: np.ndarray
+    used: np.ndarray
+    nan: np.ndarray
+    inf: np.ndarray
+    nan_got: np.ndarray
+    inf_got: np.ndarray
+    sign: np.ndarray
+    zero: np.ndarray
+    atol_needed: np.ndarray
+    rtol_needed: np.ndarray
+    relative: np.ndarray
+
+    @property
+    def mismatch(self) -> np.ndarray:
+        return np.asarray(self.nan | self.inf)
+
+
+def figures(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard) -> Figures:
+    """All figures of gathered elements: ``got`` [k] in ``dtype``, ``golden`` [k] as it is stored."""
+    if dtype_of(dtype).kind in ("float", "complex"):
+        return _floats(got, golden, dtype, standard)
+    return _integers(got, golden, dtype, standard)
+
+
+def split(values: np.ndarray, dtype: str) -> np.ndarray:
+    """Complex numbers as rows of two floats, other values as rows of one: a view [k, parts] of [k]."""
+    component = part(dtype)
+    if component == dtype:
+        return values.reshape(-1, 1)
+    return values.view(component).reshape(-1, 2)
+
+
+def wide_golden(golden: np.ndarray, dtype: str) -> np.ndarray:
+    """A golden as float32 or float64 [k, parts], whichever holds it; integers become float64."""
+    if part(dtype) != dtype:
+        if golden.dtype not in (np.complex64, np.complex128):
+            golden = golden.astype(np.complex128)
+        return split(golden, golden.dtype.name)
+    if golden.dtype.kind in "iub" or golden.dtype.itemsize > 8:
+        golden = golden.astype(np.float64)
+    elif golden.dtype.itemsize < 4:
+        golden = widen(golden, np.float32)
+    return golden.reshape(-1, 1)
+
+
+def distances(got: np.ndarray, golden: np.ndarray, standard: Standard) -> tuple[np.ndarray, ...]:
+    """Error, |golden| and share used of finite float64 values; the share is of the tolerance or the limit."""
+    error = np.abs(got - golden)
+    size = np.abs(golden)
+    allowed = standard.tolerance(size)
+    hard = standard.hard_limit(size)
+    if hard is not None:
+        allowed = np.minimum(allowed, hard)
+    used = np.where(error == 0.0, 0.0, error / allowed)
+    return error, size, used
+
+
+def needed(error: np.ndarray, size: np.ndarray, standard: Standard) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest atol (rtol kept) and rtol (atol kept) with which each element would pass, at least 0."""
+    if standard.kind != "linear":
+        return np.zeros_like(error), np.zeros_like(error)
+    kept = standard.rtol * size
+    atol = np.maximum(error - kept, 0.0)
+    over = error - standard.atol
+    rtol = np.where(over > 0.0, over / size, 0.0)
+    # Rounding may leave the tolerance a step or two short of the error.
+    for _ in range(4):
+        short = np.nonzero(atol + kept < error)
+        atol[short] = np.nextafter(atol[short], np.inf)
+        short = np.nonzero(standard.atol + rtol * size < error)
+        rtol[short] = np.nextafter(rtol[short], np.inf)
+    return atol, rtol
+
+
+def _floats(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard) -> Figures:
+    component = part(dtype)
+    value = widen(split(got, dtype), np.float64)
+    stored = wide_golden(golden, dtype)
+    narrow = round_to(stored, component)
+    rounded = widen(narrow, np.float64)
+    # A golden that rounds to Inf is expected as that Inf; otherwise it counts unrounded.
+    expected = np.where(np.isfinite(rounded), stored.astype(np.float64), rounded)
+
+    nan = np.isnan(value) != np.isnan(expected)
+    either_nan = np.isnan(value) | np.isnan(expected)
+    inf = ~either_nan & (np.isinf(value) | np.isinf(expected)) & (value != expected)
+    finite = np.isfinite(value) & np.isfinite(expected)
+    mismatch = nan | inf
+
+    x, y = np.where(finite, value, 0.0), np.where(finite, expected, 0.0)
+    exact = np.where(finite, x == rounded, ~mismatch)
+    sign = finite & (((x < 0) & (y > 0)) | ((x > 0) & (y < 0)))
+    # A golden so small that it rounds to zero is met by zero.
+    zero = finite & ((x == 0) != (y == 0)) & (x != rounded)
+    if standard.kind == "bits":
+        signs = np.signbit(value) != np.signbit(rounded)
+        exact &= ~(finite & signs)
+        sign |= finite & signs & (x == 0) & (y == 0)
+
+    error, size, used = distances(x, y, standard)
+    if standard.equality:
+        outside = ~exact
+        used = np.where(exact, 0.0, np.inf)
+    else:
+        tolerance = standard.tolerance(size)
+        outside = (error >= tolerance) if standard.strict else (error > tolerance)
+        outside |= mismatch
+    hard = standard.hard_limit(size)
+    excess = np.zeros_like(error) if hard is None else np.maximum(error - hard, 0.0)
+    beyond = excess > 0.0
+    atol, rtol = needed(error, size, standard)
+    relative = error / (size + standard.mean_epsilon) if standard.mean_limit is not None else error
+    for figure in (error, used, atol, rtol, relative):
+        figure[mismatch] = np.inf
+    return Figures(
+        exact=(exact & ~outside & ~beyond).all(axis=1),
+        outside=outside.any(axis=1),
+        beyond=np.asarray(beyond.any(axis=1)),
+        excess=excess.max(axis=1),
+        error=_of_worse(error, used),
+        size=_of_worse(size, used),
+        used=used.max(axis=1),
+        nan=nan.any(axis=1),
+        inf=inf.any(axis=1),
+        nan_got=(nan & np.isnan(value)).any(axis=1),
+        inf_got=(inf & np.isinf(value)).any(axis=1),
+        sign=sign.any(axis=1),
+        zero=zero.any(axis=1),
+        atol_needed=atol.max(axis=1),
+        rtol_needed=rtol.max(axis=1),
+        relative=relative.sum(axis=1),
+    )
+
+
+def _of_worse(figure: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """The figure of the part that uses more of its tolerance."""
+    if figure.shape[1] == 1:
+        return figure[:, 0]
+    return np.where(used[:, 1] > used[:, 0], figure[:, 1], figure[:, 0])
+
+
+def _integers(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard) -> Figures:
+    """Integers and bool: differences are taken in 64-bit integers, so nothing is lost near 2**63."""
+    nan = np.isnan(golden) if golden.dtype.kind == "f" else np.zeros(golden.shape, dtype=bool)
+    wide = np.uint64 if dtype_of(dtype).kind == "uint" else np.int64
+    x, y = got.astype(wide), round_to(golden, dtype).astype(wide)
+    exact = (x == y) & ~nan
+    # Subtracting the smaller from the larger modulo 2**64 is the true distance for signed values too.
+    error = (np.maximum(x, y).view(np.uint64) - np.minimum(x, y).view(np.uint64)).astype(np.float64)
+    size = np.abs(y.astype(np.float64))
+    allowed = standard.tolerance(size)
+    if standard.equality:
+        outside, used = ~exact, np.where(exact, 0.0, np.inf)
+    else:
+        outside = (error > allowed) | nan
+        used = np.where(error == 0.0, 0.0, error / allowed)
+    atol, rtol = needed(error, size, standard)
+    for figure in (error, used, atol, rtol):
+        figure[nan] = np.inf
+    none = np.zeros(got.shape, dtype=bool)
+    return Figures(
+        exact=exact & ~outside,
+        outside=outside,
+        beyond=none,
+        excess=np.zeros(got.shape),
+        error=error,
+        size=size,
+        used=used,
+        nan=nan,
+        inf=none,
+        nan_got=none,
+        inf_got=none,
+        sign=((x < 0) & (y > 0)) | ((x > 0) & (y < 0)),
+        zero=((x == 0) != (y == 0)) & ~nan,
+        atol_needed=atol,
+        rtol_needed=rtol,
+        relative=np.zeros(got.shape),
+    )

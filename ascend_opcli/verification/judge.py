@@ -1,0 +1,178 @@
+"""One output and its golden become a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ascend_opcli.model import Census, Element, Number, OutputReport, StandardChoice
+from ascend_opcli.tensors.dtypes import dtype as dtype_of
+from ascend_opcli.tensors.dtypes import numpy_dtype, spacing
+from ascend_opcli.verification.elements import figures
+from ascend_opcli.verification.flat import take
+from ascend_opcli.verification.metrics import Metrics, Patches, measure
+from ascend_opcli.verification.standards import Standard, make
+from ascend_opcli.verification.trust import weak_answers
+from ascend_opcli.verification.wording import failures, reason
+
+TRUSTED_FROM = 8
+"""An output with fewer elements is not asked which wrong answers would pass: too many would, by chance."""
+
+
+def judge_output(
+    name: str,
+    got: np.ndarray,
+    golden: np.ndarray,
+    *,
+    dtype: str,
+    choice: StandardChoice,
+    inputs: Mapping[str, np.ndarray] | None = None,
+    either: tuple[np.ndarray, np.ndarray] | None = None,
+    written: np.ndarray | None = None,
+    copies: Mapping[str, np.ndarray] | None = None,
+    threads: int | None = None,
+) -> OutputReport:
+    """Judges ``got``, an array of ``dtype``, against ``golden``, of its shape and any real or complex dtype.
+
+    ``inputs`` by name are shown at the worst elements where they broadcast to the output's shape. ``either``
+    holds flat indices and the golden values that are as right there. ``written`` is False, per element, where
+    the output still holds its poison. ``copies`` are inputs that a faulty kernel might hand through. A shape
+    or dtype that differs is a failed report. Raises ValueError, in one sentence, for a choice that cannot be
+    made concrete.
+    """
+    standard = make(choice, dtype)
+    dtype = dtype_of(dtype).name
+    wrong = _not_comparable(got, golden, dtype)
+    if wrong:
+        return OutputReport(
+            name=name,
+            dtype=dtype,
+            shape=got.shape,
+            passed=False,
+            reason=wrong,
+            standard=standard.name,
+            rule=standard.rule,
+            origin=choice.origin,
+            used=float("inf"),
+            census=Census(),
+        )
+    patches = None if either is None else _nearer(got, golden, dtype, standard, either)
+    metrics = measure(got, golden, dtype, standard, patches=patches, written=written, threads=threads)
+    failed = failures(metrics, standard)
+    weak: tuple[str, ...] = ()
+    if not failed and got.size >= TRUSTED_FROM and dtype_of(dtype).kind in ("float", "complex"):
+        weak = weak_answers(golden, dtype, standard, copies or {}, metrics)
+    return OutputReport(
+        name=name,
+        dtype=dtype,
+        shape=got.shape,
+        passed=not failed,
+        reason=reason(failed),
+        standard=standard.name,
+        rule=standard.rule,
+        origin=choice.origin,
+        used=metrics.used,
+        census=metrics.census,
+        worst=_worst(metrics, got, golden, dtype, standard, patches, inputs or {}),
+        atol_needed=metrics.atol_needed,
+        rtol_needed=metrics.rtol_needed,
+        either=0 if either is None else len(either[0]),
+        weak=weak,
+    )
+
+
+def noise_floor(host_result: np.ndarray, golden: np.ndarray, dtype: str, choice: StandardChoice) -> float:
+    """The share of the tolerance that the host result uses. No kernel can do better; above 1, none passes."""
+    return measure(host_result, golden, dtype_of(dtype).name, make(choice, dtype)).used
+
+
+def _not_comparable(got: np.ndarray, golden: np.ndarray, dtype: str) -> str:
+    if got.shape != golden.shape:
+        return f"the output has the shape {_shape(got)}, the golden {_shape(golden)}"
+    if got.dtype != numpy_dtype(dtype):
+        return f"the output has the dtype {got.dtype.name}, expected is {dtype}"
+    if golden.dtype.kind == "c" and got.dtype.kind != "c":
+        return f"the golden is complex, the output {dtype}"
+    return ""
+
+
+def _shape(array: np.ndarray) -> str:
+    return str(list(array.shape))
+
+
+def _nearer(
+    got: np.ndarray,
+    golden: np.ndarray,
+    dtype: str,
+    standard: Standard,
+    either: tuple[np.ndarray, np.ndarray],
+) -> Patches:
+    """The places where the alternative is nearer to the output than the golden, and its values there."""
+    order = np.argsort(either[0], kind="stable")
+    places, others = np.asarray(either[0])[order], np.asarray(either[1])[order]
+    values = take(got, places)
+    with np.errstate(all="ignore"):
+        plain = figures(values, take(golden, places), dtype, standard)
+        other = figures(values, others, dtype, standard)
+    better = other.error < plain.error
+    return places[better], others[better]
+
+
+def _worst(
+    metrics: Metrics,
+    got: np.ndarray,
+    golden: np.ndarray,
+    dtype: str,
+    standard: Standard,
+    patches: Patches | None,
+    inputs: Mapping[str, np.ndarray],
+) -> tuple[Element, ...]:
+    if not metrics.worst:
+        return ()
+    places = np.array([bad.place for bad in metrics.worst])
+    values, goldens = take(got, places), take(golden, places)
+    if patches is not None:
+        goldens = goldens.astype(np.result_type(goldens.dtype, patches[1].dtype))
+        where = np.minimum(np.searchsorted(patches[0], places), max(len(patches[0]) - 1, 0))
+        for row, at in enumerate(where.tolist()):
+            if len(patches[0]) and patches[0][at] == places[row]:
+                goldens[row] = patches[1][at]
+    shown = {name: values for name, values in inputs.items() if _broadcasts(values, got.shape)}
+    with np.errstate(all="ignore"):
+        found = figures(values, goldens, dtype, standard)
+        relative = np.where(found.error == 0, 0.0, found.error / found.size)
+        ulps = np.where(found.error == 0, 0.0, found.error / spacing(found.size, dtype))
+    elements = []
+    for row, bad in enumerate(metrics.worst):
+        index = tuple(int(i) for i in np.unravel_index(bad.place, got.shape))
+        elements.append(
+            Element(
+                index=index,
+                inputs={name: _plain(np.broadcast_to(v, got.shape)[index]) for name, v in shown.items()},
+                got=_plain(values[row]),
+                golden=_plain(goldens[row]),
+                absolute=bad.error,
+                relative=float(relative[row]),
+                ulp=float(ulps[row]),
+                used=bad.used,
+            )
+        )
+    return tuple(elements)
+
+
+def _broadcasts(values: np.ndarray, shape: tuple[int, ...]) -> bool:
+    try:
+        np.broadcast_to(values, shape)
+    except ValueError:
+        return False
+    return True
+
+
+def _plain(value: object) -> Number:
+    """A NumPy scalar as Python's own number; the scalars of ml_dtypes become floats."""
+    if isinstance(value, np.generic):
+        plain = value.item()
+        if isinstance(plain, (bool, int, float, complex)):
+            return plain
+    return float(value)  # type: ignore[arg-type]

@@ -1,0 +1,270 @@
+"""The cheap tier of the streaming pass: one block of an output against its golden, in cache.
+
+A block whose elements all pass simple vectorised tests costs about a dozen passes over scratch that stays in
+cache. The tests are one-sided: with float32 scratch every bound is widened by more than its rounding error,
+so an element that passes a test is harmless for certain, and the rest gets its figures in float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ascend_opcli.tensors.dtypes import float_format, numpy_dtype, part, round_to, widen
+from ascend_opcli.verification.elements import distances, figures, needed, split, wide_golden
+from ascend_opcli.verification.flat import Flat
+from ascend_opcli.verification.standards import Standard
+from ascend_opcli.verification.tally import Tally
+
+BLOCK_BYTES = 3 << 18
+"""Size of one scratch buffer: a few of them fit the second level of cache, and a pass over one takes long
+enough to hide the interpreter behind it."""
+
+CHUNK = 1 << 12
+"""How many elements get their float64 figures at once; bounds the memory of a block full of trouble."""
+
+STRETCH = 1 << 15
+"""How much of a block is searched at once for the worst elements; bounds the memory of that search."""
+
+
+def scratch_dtype(dtype: str, standard: Standard) -> type[np.float32] | type[np.float64]:
+    """float32 where its range and the standard allow a bound on every rounding error, else float64."""
+    narrow = part(dtype) != "float64" and standard.kind == "linear" and standard.mean_limit is None
+    calm = 2.0**-100 <= standard.atol <= 2.0**100 and (standard.rtol == 0 or 2.0**-100 <= standard.rtol <= 1)
+    return np.float32 if narrow and calm else np.float64
+
+
+class FloatScan:
+    """Blocks of a float or complex output under a distance. Complex numbers count as pairs of floats."""
+
+    def __init__(self, got: Flat, golden: Flat, dtype: str, standard: Standard, block: int) -> None:
+        self._got, self._golden, self._dtype, self._standard = got, golden, dtype, standard
+        self._component = numpy_dtype(part(dtype))
+        self._format = float_format(dtype)
+        self._parts = 1 if part(dtype) == dtype else 2
+        self._real = scratch_dtype(dtype, standard)
+        self._slack = 2.0**-19 if self._real is np.float32 else 2.0**-46
+        self._tiny = float(np.finfo(self._real).smallest_subnormal)
+        size = block * self._parts
+        self._scratch = tuple(np.empty(size, self._real) for _ in range(4))
+        self._flags = tuple(np.empty(size, dtype=bool) for _ in range(2))
+        self._single = np.empty(0, np.float32)
+
+    def block(self, start: int, stop: int, tally: Tally) -> None:
+        """Adds elements ``start`` to ``stop`` to the tally."""
+        got, golden = self._got.block(start, stop), self._golden.block(start, stop)
+        n = (stop - start) * self._parts
+        error, size, used, spare = (buffer[:n] for buffer in self._scratch)
+        same, flag = (buffer[:n] for buffer in self._flags)
+
+        exact_golden = self._compare(got, golden, error, size, same)
+        largest = np.maximum.reduce(size)
+        loose = self._tolerances(exact_golden, size, error, used, spare, flag)
+        self._limit(exact_golden, float(largest), used, spare)
+        np.divide(error, used, out=used)
+        if self._parts == 2:
+            same = np.logical_and(same[0::2], same[1::2], out=self._flags[1][: n // 2])
+        tally.exact += int(np.count_nonzero(same))
+
+        if loose or not np.maximum.reduce(used) < 1.0 - self._slack or not largest <= self._format.largest:
+            places = self._trouble(error, size, used, loose)
+            tally.exact -= int(np.count_nonzero(same[places]))
+            total = self._detail(got, golden, places, start, tally)
+            for buffer, harmless in ((error, 0), (size, 1), (used, 0)):
+                buffer.reshape(-1, self._parts)[places] = harmless
+        else:
+            total = 0.0
+        if self._standard.mean_limit is not None:
+            np.add(size, self._standard.mean_epsilon, out=spare)
+            np.divide(error, spare, out=spare)
+            tally.sums[start] = total + float(spare.sum())
+
+        self._records(got, golden, start, tally, loose, float(largest))
+
+    def _compare(
+        self, got: np.ndarray, golden: np.ndarray, error: np.ndarray, size: np.ndarray, same: np.ndarray
+    ) -> np.ndarray:
+        """Fills |got - golden|, |golden| and equality after rounding; gives the golden unrounded."""
+        x = widen(split(got, self._dtype).reshape(-1), self._real)
+        y = wide_golden(golden, self._dtype).reshape(-1)
+        near = y
+        if self._real is np.float64:
+            near = y = widen(y, np.float64)
+        elif y.dtype == np.float64:
+            if self._single.size < y.size:
+                self._single = np.empty(self._scratch[0].size, np.float32)
+            near = self._single[: y.size]
+            np.copyto(near, y, casting="same_kind")
+        # In float64 where the golden is: cast piece by piece inside NumPy, rounded once at the end.
+        np.subtract(x, y, out=error, dtype=y.dtype, casting="same_kind")
+        np.abs(error, out=error)
+        np.abs(near, out=size)
+        if y.dtype == self._component == np.float32:
+            # Subtraction gives zero for equal numbers only, and this reads one array instead of two.
+            np.equal(error, 0, out=same)
+            return y
+        if self._component != near.dtype:
+            near = widen(round_to(y, self._component.name), self._real)
+        np.equal(x, near, out=same)
+        return y
+
+    def _tolerances(
+        self,
+        golden: np.ndarray,
+        size: np.ndarray,
+        error: np.ndarray,
+        used: np.ndarray,
+        spare: np.ndarray,
+        flag: np.ndarray,
+    ) -> bool:
+        """Fills the tolerances into ``used``; True where an error exceeds rtol * |golden| or |golden| / 2.
+
+        Only such elements can have another sign or be zero against nonzero, or need an atol.
+        """
+        standard, real = self._standard, self._real
+        if standard.kind == "ulp":
+            self._feet(golden, used)
+            np.maximum(used, self._format.smallest_normal, out=used)
+            np.multiply(used, 2.0**-self._format.mantissa, out=used)
+            np.multiply(used, standard.ulps, out=used)
+            np.maximum(used, self._tiny, out=used)
+            part_of_golden = np.multiply(size, 0.5, out=spare)
+        else:
+            part_of_golden = np.multiply(size, real(standard.rtol), out=used)
+            if standard.rtol > 0.5:
+                part_of_golden = np.multiply(size, 0.5, out=spare)
+        np.greater(error, part_of_golden, out=flag)
+        loose = bool(flag.any())
+        if standard.kind != "ulp":
+            np.add(used, real(max(standard.atol, self._tiny)), out=used)
+        return loose
+
+    def _feet(self, golden: np.ndarray, out: np.ndarray) -> None:
+        """The power of two at the foot of each golden's binade, taken from the bits before any rounding."""
+        if golden.dtype == np.float32:
+            np.bitwise_and(golden.view(np.int32), np.int32(0x7F800000), out=out.view(np.int32))
+        else:
+            feet = golden.view(np.int64) & np.int64(0x7FF << 52)
+            np.copyto(out, feet.view(np.float64), casting="same_kind")
+
+    def _limit(self, golden: np.ndarray, largest: float, allowed: np.ndarray, spare: np.ndarray) -> None:
+        """Lowers the allowed errors to the limit, where the tolerance can be above it at all."""
+        limit = self._standard.limit
+        if limit is None or self._standard.atol + self._standard.rtol * largest <= limit * (1 - self._slack):
+            return
+        self._feet(golden, spare)
+        # Subnormal goldens need no care: the limit is far above their spacings unless it is 0.
+        np.maximum(spare, self._format.smallest_normal, out=spare)
+        np.multiply(spare, self._real(self._standard.limit_ulps * 2.0**-self._format.mantissa), out=spare)
+        np.maximum(spare, self._real(max(limit, self._tiny)), out=spare)
+        np.minimum(allowed, spare, out=allowed)
+
+    def _trouble(self, error: np.ndarray, size: np.ndarray, used: np.ndarray, loose: bool) -> np.ndarray:
+        """Indices, within the block, of the elements that are not harmless for certain."""
+        harmless = np.less(used, 1.0 - self._slack)
+        harmless &= size <= self._format.largest
+        if loose:
+            half = np.multiply(size, self._real(0.5), out=self._scratch[3][: size.size])
+            harmless &= error <= half
+        if self._parts == 2:
+            harmless = harmless[0::2] & harmless[1::2]
+        return np.flatnonzero(~harmless)
+
+    def _detail(
+        self, got: np.ndarray, golden: np.ndarray, places: np.ndarray, start: int, tally: Tally
+    ) -> float:
+        """Adds the figures of elements to the tally; gives the sum of their relative errors."""
+        total = 0.0
+        for at in range(0, places.size, CHUNK):
+            some = places[at : at + CHUNK]
+            found = figures(got[some], golden[some], self._dtype, self._standard)
+            tally.add(found, some + start)
+            total += float(found.relative.sum())
+        return total
+
+    def _records(
+        self, got: np.ndarray, golden: np.ndarray, start: int, tally: Tally, loose: bool, largest: float
+    ) -> None:
+        """Lets harmless elements compete for the worst places and the numbers needed."""
+        n = got.size * self._parts
+        error, size, used, spare = (buffer[:n] for buffer in self._scratch)
+        standard = self._standard
+        top = float(np.maximum.reduce(used))
+        if top > 0.0 and top * (1 + self._slack) >= tally.used_by_last:
+            for at in range(0, n, STRETCH):
+                some = self._contenders(got, golden, slice(at, min(at + STRETCH, n)), start, tally)
+                tally.rank(figures(got[some], golden[some], self._dtype, standard), some + start)
+        if standard.kind != "linear" or standard.strict:
+            return
+        if loose:
+            np.multiply(error, self._real(1 + self._slack), out=spare)
+            np.subtract(spare, np.multiply(size, self._real(standard.rtol), out=used), out=spare)
+            self._raise_needed(got, golden, spare, "atol_needed", tally)
+        # Two bounds while every element passes: used * rtol for the rtol needed, and for the largest error the
+        # same share of the largest tolerance. (An infinite largest golden only makes the bound useless.)
+        share = top * (1 + self._slack)
+        largest_error = share * (standard.atol + standard.rtol * largest)
+        if share * standard.rtol > tally.rtol_needed and not largest_error <= standard.atol:
+            np.subtract(error, self._real(standard.atol * (1 - self._slack)), out=spare)
+            np.divide(spare, np.maximum(size, self._tiny, out=used), out=spare)
+            self._raise_needed(got, golden, spare, "rtol_needed", tally)
+
+    def _contenders(
+        self, got: np.ndarray, golden: np.ndarray, stretch: slice, start: int, tally: Tally
+    ) -> np.ndarray:
+        """Indices within the block of the few elements of a stretch of it that may be among the worst."""
+        error, _, used, _ = (buffer[stretch] for buffer in self._scratch)
+        keep = tally.keep * self._parts
+        least = max(tally.used_by_last * (1 - self._slack) - 2.0**-45, self._tiny)
+        above = np.flatnonzero(used >= self._real(least))
+        if above.size > 8 * keep:
+            values = used[above]
+            last = float(np.partition(values, above.size - keep)[above.size - keep])
+            above = above[values >= self._real(last * (1 - 2 * self._slack) - 2.0**-45)]
+        picked: list[np.ndarray] = []
+        for at in range(0, above.size, CHUNK):
+            some = above[at : at + CHUNK]
+            if self._real is np.float64:
+                e, u = error[some], used[some]
+            else:
+                e, _, u = distances(*self._gather(got, golden, some + stretch.start), self._standard)
+            some = some + stretch.start
+            picked.append(some[tally.able(u, e, some // self._parts + start, keep)])
+        return np.unique(np.concatenate(picked) // self._parts) if picked else above
+
+    def _raise_needed(
+        self, got: np.ndarray, golden: np.ndarray, bounds: np.ndarray, name: str, tally: Tally
+    ) -> None:
+        """Raises a number needed to the exact value of those parts whose upper bounds come near enough."""
+        record = float(getattr(tally, name))
+        first = int(bounds.argmax())
+        if not bounds[first] > record:
+            return
+        record = max(record, self._needed(got, golden, np.array([first]), name))
+        for start in range(0, bounds.size, CHUNK):
+            near = bounds[start : start + CHUNK] >= self._real(record * (1 - self._slack))
+            if near.any():
+                record = max(record, self._needed(got, golden, np.flatnonzero(near) + start, name, record))
+        setattr(tally, name, record)
+
+    def _needed(
+        self, got: np.ndarray, golden: np.ndarray, places: np.ndarray, name: str, record: float = 0.0
+    ) -> float:
+        """The largest atol or rtol that any of these parts needs; 0 where ``record`` is enough for all."""
+        x, y = self._gather(got, golden, places)
+        error, size = np.abs(x - y), np.abs(y)
+        atol, rtol = self._standard.atol, self._standard.rtol
+        enough = record + rtol * size if name == "atol_needed" else atol + record * size
+        # Mismatches were counted before, with everything that they need; here they are NaN or Inf.
+        short = np.flatnonzero((error > enough) & np.isfinite(error))
+        if not short.size:
+            return 0.0
+        both = needed(error[short], size[short], self._standard)
+        return float(both[0 if name == "atol_needed" else 1].max())
+
+    def _gather(
+        self, got: np.ndarray, golden: np.ndarray, places: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Output and golden in float64 at indices of parts within the block."""
+        x = widen(split(got, self._dtype).reshape(-1)[places], np.float64)
+        y = wide_golden(golden, self._dtype).reshape(-1)[places]
+        return x, y.astype(np.float64)

@@ -1,0 +1,269 @@
+"""The acceptance rules by name.
+
+A standard is one function here: its keyword parameters are the numbers that may be given in a case or on the
+command line, its result a :class:`Standard` for one output dtype. :data:`STANDARDS` lists them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ascend_opcli.errors import did_you_mean
+from ascend_opcli.model import StandardChoice
+from ascend_opcli.tensors.dtypes import dtype as dtype_of
+from ascend_opcli.tensors.dtypes import part, spacing
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """An acceptance rule made concrete for one output dtype.
+
+    ``kind`` says what an element must satisfy: ``linear`` |got - golden| <= atol + rtol * |golden|, ``ulp``
+    <= ulps * spacing, ``equal`` and ``bits`` equality after rounding the golden. At least the share
+    ``matched`` of the elements must; every element must also lie within ``limit`` or ``limit_ulps`` spacings
+    (None: no limit), and the mean of |got - golden| / (|golden| + mean_epsilon) below ``mean_limit``.
+    ``strict``: < instead of <=. Spacings are those of ``component``, the dtype of a float or of a complex
+    number's parts.
+    """
+
+    name: str
+    rule: str
+    component: str
+    kind: str = "linear"
+    rtol: float = 0.0
+    atol: float = 0.0
+    ulps: float = 0.0
+    matched: float = 1.0
+    limit: float | None = None
+    limit_ulps: float = 0.0
+    mean_limit: float | None = None
+    mean_epsilon: float = 0.0
+    strict: bool = False
+
+    @property
+    def equality(self) -> bool:
+        """Whether the rule is equality instead of a distance."""
+        return self.kind in ("equal", "bits")
+
+    def tolerance(self, size: np.ndarray) -> np.ndarray:
+        """The tolerance at goldens of the magnitudes ``size``, float64 in and out."""
+        if self.equality:
+            return np.zeros(size.shape)
+        if self.kind == "ulp":
+            return self.ulps * spacing(size, self.component)
+        return self.atol + self.rtol * size
+
+    def hard_limit(self, size: np.ndarray) -> np.ndarray | None:
+        """The distance that no element may exceed at goldens of the magnitudes ``size``; None without one."""
+        if self.limit is None:
+            return None
+        return np.maximum(self.limit, self.limit_ulps * spacing(size, self.component))
+
+
+# --- the standards ------------------------------------------------------------------------------------------
+
+# rtol, atol, limit: opbase docs/zh/ops_precision_standard/experimental_standard.md, the page of 2026-07.
+_ECOSYSTEM = {
+    "float16": (2.0**-9, 2.0**-9, 0.1),
+    "bfloat16": (2.0**-6, 2.0**-6, 1.0),
+    "float32": (2.0**-10, 2.0**-16, 0.01),
+    "float8_e4m3fn": (2.0**-2, 2.0**-4, 1.0),
+    "float8_e5m2": (2.0**-1, 2.0**-3, 0.1),
+}
+# T of MERE < T and MARE < 10 T: the same page from 2026-04 to 2026-07.
+_ECOSYSTEM_2026_04 = {
+    "float16": 2.0**-10,
+    "bfloat16": 2.0**-7,
+    "float32": 2.0**-13,
+    "float8_e4m3fn": 2.0**-3,
+    "float8_e5m2": 2.0**-2,
+}
+
+
+def ecosystem(
+    dtype: str,
+    *,
+    rtol: float | None = None,
+    atol: float | None = None,
+    limit: float | None = None,
+    share: float = 0.99,
+) -> Standard:
+    """The ecosystem operator standard of 2026-07; "or 32 ulp" is read per element, as ATK does."""
+    if dtype_of(dtype).kind not in ("float", "complex"):
+        return _outside("ecosystem", "ecosystem 2026-07", dtype)
+    row, note = _row(dtype)
+    rtol = _ECOSYSTEM[row][0] if rtol is None else rtol
+    atol = _ECOSYSTEM[row][1] if atol is None else atol
+    limit = _ECOSYSTEM[row][2] if limit is None else limit
+    rule = (
+        f"ecosystem 2026-07: |got - golden| <= {_linear(rtol, atol)} for {share * 100:.6g} % of the "
+        f"elements; every element within {number(limit)} or 32 ulp{note}"
+    )
+    return Standard(
+        "ecosystem", rule, part(dtype), rtol=rtol, atol=atol, matched=share, limit=limit, limit_ulps=32.0
+    )
+
+
+def ecosystem_2026_04(dtype: str, *, threshold: float | None = None, ratio: float = 10.0) -> Standard:
+    """The ecosystem operator standard from 2026-04 to 2026-07: mean and largest relative error."""
+    name = "ecosystem-2026-04"
+    if dtype_of(dtype).kind not in ("float", "complex"):
+        return _outside(name, "ecosystem 2026-04", dtype)
+    row, note = _row(dtype)
+    mean = _ECOSYSTEM_2026_04[row] if threshold is None else threshold
+    rule = (
+        f"ecosystem 2026-04: |got - golden| / (|golden| + 1e-7) has a mean < {number(mean)} "
+        f"and is < {number(mean * ratio)} for every element{note}"
+    )
+    return Standard(
+        name,
+        rule,
+        part(dtype),
+        rtol=mean * ratio,
+        atol=mean * ratio * 1e-7,
+        mean_limit=mean,
+        mean_epsilon=1e-7,
+        strict=True,
+    )
+
+
+def allclose(dtype: str, *, rtol: float = 1e-5, atol: float = 1e-8) -> Standard:
+    """numpy.allclose with equal_nan; its defaults."""
+    rule = f"|got - golden| <= {_linear(rtol, atol)} for every element"
+    return Standard("allclose", rule + _parts(dtype), part(dtype), rtol=rtol, atol=atol)
+
+
+def ulp(dtype: str, *, max: float = 1.0) -> Standard:  # the number's name is what the user writes
+    """Distance in spacings of the output dtype at the golden; ``max`` may be fractional."""
+    rule = f"|got - golden| <= {number(max)} ulp of {part(dtype)} for every element"
+    return Standard("ulp", rule + _parts(dtype), part(dtype), kind="ulp", ulps=max)
+
+
+def exact(dtype: str) -> Standard:
+    """Equality after rounding the golden; -0.0 equals 0.0 and NaN meets NaN."""
+    return Standard("exact", f"equal to the golden rounded to {dtype}", part(dtype), kind="equal")
+
+
+def bits(dtype: str) -> Standard:
+    """Equality of the bytes: -0.0 is not 0.0. A NaN meets any NaN, whose payload the golden cannot know."""
+    rule = f"the same bytes as the golden rounded to {dtype} (-0.0 is not 0.0; any NaN meets NaN)"
+    return Standard("bits", rule, part(dtype), kind="bits")
+
+
+STANDARDS: dict[str, Callable[..., Standard]] = {
+    "ecosystem": ecosystem,
+    "ecosystem-2026-04": ecosystem_2026_04,
+    "allclose": allclose,
+    "ulp": ulp,
+    "exact": exact,
+    "bits": bits,
+}
+
+
+def _row(dtype: str) -> tuple[str, str]:
+    """The row of the ecosystem tables for a float or complex dtype, and what the rule has to say about it."""
+    if dtype_of(dtype).kind == "complex":
+        return "float32", " (real and imaginary part, by the float32 row)"
+    if dtype == "float64":
+        return "float32", " (float64 has no row: the float32 row)"
+    return dtype, ""
+
+
+def _outside(name: str, title: str, dtype: str) -> Standard:
+    rule = f"{title} does not cover {dtype}: equal to the golden rounded to {dtype}"
+    return Standard(name, rule, part(dtype), kind="equal")
+
+
+def _parts(dtype: str) -> str:
+    return " (real and imaginary part)" if dtype_of(dtype).kind == "complex" else ""
+
+
+def _linear(rtol: float, atol: float) -> str:
+    return f"{number(rtol)} * |golden| + {number(atol)}"
+
+
+def number(value: float) -> str:
+    """A number as the field writes it: powers of two as 2^-10, the rest in up to six digits."""
+    if value > 0 and math.isfinite(value):
+        mantissa, exponent = math.frexp(value)
+        if mantissa == 0.5 and (exponent <= -3 or exponent > 11):
+            return f"2^{exponent - 1}"
+    return f"{value:.6g}"
+
+
+# --- choosing one -------------------------------------------------------------------------------------------
+
+
+def make(choice: StandardChoice, dtype: str) -> Standard:
+    """The standard of that choice for an output dtype; ValueError in one sentence where it cannot be."""
+    check(choice)
+    name = dtype_of(dtype).name
+    return STANDARDS[choice.name](name, **{key: float(value) for key, value in choice.numbers.items()})
+
+
+def numbers_of(name: str) -> tuple[str, ...]:
+    """The names of the numbers that a standard takes."""
+    parameters = inspect.signature(STANDARDS[name]).parameters.values()
+    return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+
+
+def check(choice: StandardChoice) -> None:
+    """ValueError in one sentence for an unknown standard or number, or a number out of its range."""
+    if choice.name not in STANDARDS:
+        known = ": known are " + ", ".join(STANDARDS)
+        raise ValueError(
+            f"unknown standard '{choice.name}'" + did_you_mean(choice.name, STANDARDS, otherwise=known)
+        )
+    takes = numbers_of(choice.name)
+    for key, value in choice.numbers.items():
+        if key not in takes:
+            known = f": it takes {', '.join(takes)}" if takes else ": it takes none"
+            raise ValueError(
+                f"standard '{choice.name}' has no number '{key}'" + did_you_mean(key, takes, otherwise=known)
+            )
+        _check_range(choice.name, key, value)
+
+
+def _check_range(standard: str, key: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"'{key}' of standard '{standard}' must be a number, not {value!r}")
+    if key == "share":
+        if not 0.0 <= value <= 1.0:
+            raise ValueError(f"'share' of standard '{standard}' must lie in [0, 1], not {value:g}")
+    elif not 0.0 <= value < math.inf:
+        raise ValueError(f"'{key}' of standard '{standard}' must be finite and not negative, not {value:g}")
+
+
+def parse(text: str, origin: str = "command line") -> StandardChoice:
+    """``ulp:max=2`` or ``allclose:rtol=1e-3,atol=2^-16`` as a choice; ValueError in one sentence."""
+    name, _, rest = text.strip().partition(":")
+    numbers: dict[str, float] = {}
+    for item in rest.split(",") if rest.strip() else ():
+        key, equals, value = (piece.strip() for piece in item.partition("="))
+        if not equals or not key:
+            raise ValueError(f"'{item.strip()}' in standard '{text}' is not of the form name=number")
+        if key in numbers:
+            raise ValueError(f"'{key}' stands twice in standard '{text}'")
+        numbers[key] = _parse_number(key, value, text)
+    choice = StandardChoice(name.strip(), numbers, origin)
+    check(choice)
+    return choice
+
+
+def _parse_number(key: str, value: str, text: str) -> float:
+    try:
+        base, power, exponent = value.partition("^")
+        return float(base) ** int(exponent) if power else float(value)
+    except (ValueError, ArithmeticError):
+        raise ValueError(f"'{key}' in standard '{text}' is not a number: '{value}'") from None
+
+
+def default_for(dtype: str) -> StandardChoice:
+    """``ecosystem`` for floats and complex numbers, ``exact`` for the rest."""
+    kind = dtype_of(dtype).kind
+    return StandardChoice("ecosystem" if kind in ("float", "complex") else "exact", {}, "dtype table")

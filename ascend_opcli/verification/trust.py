@@ -1,0 +1,95 @@
+"""Whether cheap wrong answers would pass under the same standard: what a passing verdict is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ascend_opcli.tensors.dtypes import numpy_dtype, round_to
+from ascend_opcli.verification.flat import take
+from ascend_opcli.verification.metrics import Metrics, measure
+from ascend_opcli.verification.standards import Standard
+from ascend_opcli.verification.wording import failures
+
+SAMPLE = 1 << 14
+"""Most elements that are looked at; a tensor up to this size is looked at whole."""
+
+RUN = 64
+"""Length of the evenly spaced runs of a sample: whole cache lines."""
+
+TAIL_BYTES = 32
+"""One block of the unit in which Ascend kernels copy: what a forgotten tail leaves out."""
+
+
+def weak_answers(
+    golden: np.ndarray, dtype: str, standard: Standard, copies: Mapping[str, np.ndarray], metrics: Metrics
+) -> tuple[str, ...]:
+    """The names of the cheap wrong answers that would pass, each judged as if it stood for the whole output.
+
+    ``copies`` are inputs by name; those of the output's shape count. ``metrics`` are those of the real
+    output. An answer that equals the golden on the sample passes: it cannot be told apart.
+    """
+    places = sample(golden.size)
+    some = take(golden, places)
+    weak = []
+    with np.errstate(all="ignore"):
+        for name, answer in _answers(some, dtype, copies, golden.shape, places):
+            if _passes(answer, some, dtype, standard):
+                weak.append(name)
+        if _tail_passes(golden, dtype, standard, metrics):
+            weak.append(f"last {TAIL_BYTES} bytes zeroed")
+    return tuple(weak)
+
+
+def sample(total: int) -> np.ndarray:
+    """Flat indices, ascending: everything, or runs spread evenly from the first element to the last."""
+    if total <= SAMPLE:
+        return np.arange(total)
+    runs = SAMPLE // RUN
+    starts = np.arange(runs) * (total - RUN) // (runs - 1)
+    return (starts[:, None] + np.arange(RUN)).reshape(-1)
+
+
+def _answers(
+    golden: np.ndarray,
+    dtype: str,
+    copies: Mapping[str, np.ndarray],
+    shape: tuple[int, ...],
+    places: np.ndarray,
+) -> Iterator[tuple[str, np.ndarray]]:
+    yield "zeros", np.zeros(golden.shape, numpy_dtype(dtype))
+    for name, values in copies.items():
+        if values.shape == shape and (values.dtype.kind != "c" or golden.dtype.kind == "c"):
+            yield f"copy of {name}", round_to(take(values, places), dtype)
+    if golden.dtype.kind not in "fc":
+        golden = golden.astype(np.float64)
+    yield "twice the golden", round_to(golden * 2, dtype)
+    yield "negated golden", round_to(-golden, dtype)
+
+
+def _passes(answer: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard) -> bool:
+    # Nearly every wrong answer breaks a rule for single elements at the first few.
+    probe = slice(None, None, max(1, golden.size // 512))
+    first = measure(answer[probe].copy(), golden[probe].copy(), dtype, standard, threads=1)
+    broken = first.beyond or first.census.nan_against_number or first.census.inf_against_other
+    if broken or (first.outside and standard.matched == 1.0):
+        return False
+    return not failures(measure(answer, golden, dtype, standard, threads=1), standard)
+
+
+def _tail_passes(golden: np.ndarray, dtype: str, standard: Standard, metrics: Metrics) -> bool:
+    """The zeroed tail counts with its true share: the rest is as good as the real output."""
+    total = golden.size
+    length = TAIL_BYTES // numpy_dtype(dtype).itemsize
+    if length >= total:
+        return False
+    tail = take(golden, np.arange(total - length, total))
+    found = measure(np.zeros(length, numpy_dtype(dtype)), tail, dtype, standard, threads=1)
+    mean = None
+    if found.mean is not None:
+        mean = (found.mean * length + (metrics.mean or 0.0) * (total - length)) / total
+    census = replace(found.census, total=total)
+    outside = found.outside + metrics.outside
+    return not failures(replace(found, census=census, outside=outside, mean=mean), standard)

@@ -1,0 +1,185 @@
+"""From an outcome to a verdict: the status first, then every output under its standard."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import re
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ascend_opcli import status as codes
+from ascend_opcli.model import (
+    Branch,
+    Call,
+    Case,
+    ExpectedStatus,
+    Outcome,
+    OutputReport,
+    Phase,
+    StandardChoice,
+    Tensor,
+    TensorSpec,
+    Values,
+    Verdict,
+    Word,
+)
+from ascend_opcli.operators.evaluate import Golden
+from ascend_opcli.operators.operator import Operator
+from ascend_opcli.tensors.data import generate
+from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, widen
+from ascend_opcli.tensors.layout import view
+from ascend_opcli.verification.choice import choose
+from ascend_opcli.verification.judge import judge_output
+
+SUCCESS = ExpectedStatus(codes.SUCCESS, Phase.ONE)
+
+_FAILED = {
+    Phase.ONE: "refused in phase 1",
+    Phase.TWO: "failed in phase 2",
+    Phase.SYNC: "failed at the synchronise",
+}
+
+
+def judge_status(case: Case, outcome: Outcome) -> Verdict | None:
+    """The verdict where the status settles it; None where the outputs are to be judged.
+
+    A case passes on its status alone when it demands a refusal and gets it, code, phase and text.
+    """
+    if outcome.skip:
+        return Verdict(Word.SKIP, outcome.skip)
+    if outcome.error:
+        return Verdict(Word.ERROR, outcome.error)
+    expected = case.status or SUCCESS
+    if outcome.status in codes.SURROUNDINGS and expected.code != outcome.status:
+        return Verdict(Word.ERROR, f"the surroundings failed: {codes.describe(outcome.status)}")
+    got = codes.describe(outcome.status)
+    message = " ".join(outcome.message.split())
+    told = f" ({message})" if message else ""
+    if expected.code == codes.SUCCESS:
+        if outcome.status != codes.SUCCESS:
+            return Verdict(Word.FAIL, f"{_FAILED[outcome.phase]}: {message or 'no reason given'}: {got}")
+        if outcome.findings and not outcome.outputs:
+            return Verdict(Word.FAIL, "; ".join(outcome.findings))
+        return None
+    wanted = f"expected {codes.describe(expected.code)} in phase {expected.phase.value}"
+    if outcome.status == codes.SUCCESS:
+        return Verdict(Word.FAIL, f"{wanted}, but the call was accepted")
+    if outcome.status != expected.code:
+        return Verdict(Word.FAIL, f"{wanted}, got {got}{told}")
+    if outcome.phase is not expected.phase:
+        return Verdict(Word.FAIL, f"{wanted}, got it in phase {outcome.phase.value}{told}")
+    if expected.message is not None and not re.search(expected.message, outcome.message):
+        return Verdict(
+            Word.FAIL, f"{got} as expected, but its text does not match '{expected.message}'{told}"
+        )
+    if outcome.findings:
+        return Verdict(Word.FAIL, "; ".join(outcome.findings))
+    return Verdict(Word.PASS, f"refused as expected: {got}{told}")
+
+
+def judge_outputs(
+    case: Case,
+    operator: Operator,
+    call: Call,
+    outcome: Outcome,
+    golden: Golden | None,
+    *,
+    override: StandardChoice | None = None,
+    floors: Mapping[str, float] | None = None,
+) -> Verdict:
+    """The verdict over the outputs of a successful call.
+
+    ``golden`` is None where the operator has no reference; outputs without an expectation are then not
+    judged, and a case in which nothing can be judged is SKIP. ``override`` is the command line's standard.
+    ``floors`` gives the noise floor of outputs, where it was worked out.
+    """
+    reports: list[OutputReport] = []
+    unjudged: list[str] = []
+    ignored: list[str] = []
+    inputs = {name: view(bound) for name, bound in call.arguments.items() if isinstance(bound, Tensor)}
+    for name, spec, got, wanted in _members(call, outcome, golden):
+        explicit = case.expected_outputs.get(name, case.expected_outputs.get(name.partition("[")[0]))
+        if explicit == "ignore":
+            ignored.append(name)
+            continue
+        if explicit is not None:
+            wanted = _explicit(explicit, spec, name)
+        if wanted is None:
+            unjudged.append(name)
+            continue
+        report = judge_output(
+            name,
+            got,
+            wanted,
+            dtype=spec.dtype,
+            choice=choose(name, spec.dtype, case, operator.standard, override),
+            inputs=inputs,
+            either=golden.either if golden is not None and explicit is None else None,
+            written=outcome.written.get(name),
+            copies={n: a for n, a in inputs.items() if a.shape == spec.shape and a.dtype.kind != "b"},
+        )
+        branches = tuple(Branch(n, c) for n, c in golden.branches.items()) if golden is not None else ()
+        floor = floors.get(name) if floors is not None else None
+        if outcome.backend == "host" and explicit is None:
+            floor = report.used
+        reports.append(dataclasses.replace(report, branches=branches, floor=floor))
+    notes = [*outcome.notes, *(golden.divergences if golden is not None else ())]
+    if unjudged and not reports:
+        return Verdict(
+            Word.SKIP, f"cannot judge: no reference and no expected values for {', '.join(unjudged)}"
+        )
+    if unjudged:
+        notes.append(f"not judged, for want of a reference and of expected values: {', '.join(unjudged)}")
+    if ignored:
+        notes.append(f"ignored as the case asks: {', '.join(ignored)}")
+    failed = [r for r in reports if not r.passed]
+    if failed or outcome.findings:
+        said = [
+            *outcome.findings,
+            *(r.reason if len(reports) == 1 else f"{r.name}: {r.reason}" for r in failed),
+        ]
+        return Verdict(Word.FAIL, "; ".join(said), tuple(reports), tuple(notes))
+    return Verdict(Word.PASS, "", tuple(reports), tuple(notes))
+
+
+def apply_known_issue(case: Case, verdict: Verdict, today: datetime.date) -> Verdict:
+    """KNOWN for a failure that is marked and not expired; a mark on a passing case is pointed out."""
+    mark = case.known_issue
+    if mark is None or verdict.word not in (Word.FAIL, Word.PASS):
+        return verdict
+    if verdict.word is Word.PASS:
+        return dataclasses.replace(
+            verdict, notes=(*verdict.notes, f"fixed: remove the mark known_issue ({mark.reason})")
+        )
+    if mark.expires is not None and today > datetime.date.fromisoformat(mark.expires):
+        reason = f"{verdict.reason}; the known issue expired on {mark.expires} ({mark.reason})"
+        return dataclasses.replace(verdict, reason=reason)
+    return dataclasses.replace(
+        verdict, word=Word.KNOWN, reason=f"known issue: {mark.reason} ({verdict.reason})"
+    )
+
+
+def _members(
+    call: Call, outcome: Outcome, golden: Golden | None
+) -> Iterator[tuple[str, TensorSpec, np.ndarray, np.ndarray | None]]:
+    """Every output tensor with its golden; the members of a list as ``out[0]``, ``out[1]``."""
+    for name, got in outcome.outputs.items():
+        spec, wanted = call.outputs[name], golden.outputs[name] if golden is not None else None
+        if isinstance(spec, TensorSpec) and isinstance(got, np.ndarray):
+            yield name, spec, got, wanted if isinstance(wanted, np.ndarray) else None
+        elif isinstance(spec, tuple) and isinstance(got, tuple):
+            for i, member in enumerate(spec):
+                yield f"{name}[{i}]", member, got[i], wanted[i] if isinstance(wanted, tuple) else None
+
+
+def _explicit(data: object, spec: TensorSpec, name: str) -> np.ndarray:
+    """Expected values as a golden: written numbers stay unrounded for floating outputs."""
+    kind = DTYPES[spec.dtype].kind
+    if kind in ("float", "complex") and isinstance(data, Values):
+        return np.asarray(data.values, np.complex128 if kind == "complex" else np.float64).reshape(spec.shape)
+    flat = generate(data, dtype=spec.dtype, shape=spec.shape, seed=0, name=name)  # type: ignore[arg-type]
+    if kind == "float" and flat.dtype == numpy_dtype(spec.dtype):
+        flat = widen(flat, np.float64)
+    return flat.reshape(spec.shape)

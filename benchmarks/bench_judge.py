@@ -1,0 +1,144 @@
+"""How long judging takes, next to numpy.testing, torch.testing and polygraphy in the same run.
+
+    python benchmarks/bench_judge.py --elements 100000000
+
+Every tool is asked whether a float32 output agrees with its golden under the tolerance of the ecosystem
+standard. opcli gives its whole report for that: census, worst elements, numbers needed, trust.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+
+from ascend_opcli.model import StandardChoice
+from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.verification.metrics import measure
+from ascend_opcli.verification.standards import make
+from ascend_opcli.verification.trust import weak_answers
+
+RTOL, ATOL = 2.0**-10, 2.0**-16
+CHOICE = StandardChoice("ecosystem")
+
+
+def seconds(run: Callable[[], object]) -> float:
+    """Seconds of one run."""
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def torch_close(got: np.ndarray, golden: np.ndarray) -> Callable[[], object] | None:
+    """torch.testing.assert_close on the same memory; None without torch."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    x, y = torch.from_numpy(got), torch.from_numpy(golden)
+    return lambda: torch.testing.assert_close(x, y, rtol=RTOL, atol=ATOL, equal_nan=True)
+
+
+def polygraphy_close(got: np.ndarray, golden: np.ndarray) -> Callable[[], object] | None:
+    """Polygraphy's comparator on two saved iterations; None without polygraphy."""
+    try:
+        from polygraphy.comparator import SimpleCompareFunc
+        from polygraphy.comparator.struct import IterationResult
+        from polygraphy.logger import G_LOGGER
+    except ImportError:
+        return None
+    G_LOGGER.module_severity = G_LOGGER.CRITICAL
+    x = IterationResult({"y": got}, runner_name="device")
+    y = IterationResult({"y": golden}, runner_name="golden")
+    compare = SimpleCompareFunc(
+        rtol=RTOL, atol=ATOL, check_error_stat="elemwise", infinities_compare_equal=True
+    )
+
+    def run() -> object:
+        if not all(compare(x, y).values()):
+            raise AssertionError("polygraphy disagrees")
+        return None
+
+    return run
+
+
+def main() -> None:
+    """Prints seconds, ratios and memory."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--elements", type=int, default=100_000_000)
+    parser.add_argument("--repeat", type=int, default=5, help="rounds; the fastest of each tool counts")
+    parser.add_argument("--threads", type=int, default=None)
+    options = parser.parse_args()
+
+    rng = np.random.default_rng(0)
+    golden = rng.standard_normal(options.elements, dtype=np.float32)
+    got = golden * np.float32(1 + 1e-6)
+    got[::3] = golden[::3]
+    wide = golden.astype(np.float64)
+    wide *= 1 + 1e-9
+
+    def judge(output: np.ndarray, expected: np.ndarray) -> Callable[[], object]:
+        return lambda: judge_output(
+            "y",
+            output,
+            expected,
+            dtype="float32",
+            choice=CHOICE,
+            threads=options.threads,
+            inputs={"x": golden},
+        )
+
+    broken = got.copy()
+    broken[options.elements * 3 // 4] += np.float32(5)
+    standard = make(CHOICE, "float32")
+    metrics = measure(got, golden, "float32", standard)
+    copies = {"x": golden, "dy": wide}
+    ours = "opcli, float32 golden"
+    tools: dict[str, Callable[[], object] | None] = {
+        ours: judge(got, golden),
+        "opcli, one failing element": judge(broken, golden),
+        "opcli, float64 golden": judge(got, wide),
+        "opcli, trust alone, two inputs copied": lambda: weak_answers(
+            golden, "float32", standard, copies, metrics
+        ),
+        "numpy.testing.assert_allclose": lambda: np.testing.assert_allclose(got, golden, RTOL, ATOL),
+        "torch.testing.assert_close": torch_close(got, golden),
+    }
+    print(
+        f"{options.elements:,} float32 elements, {os.cpu_count()} processors, NumPy {np.__version__}, "
+        f"Python {platform.python_version()}, fastest of {options.repeat} rounds"
+    )
+    # In turn, so that whatever else the machine does meets all of them.
+    fastest = dict.fromkeys(tools, float("inf"))
+    for _ in range(options.repeat):
+        for name, run in tools.items():
+            if run is not None:
+                fastest[name] = min(fastest[name], seconds(run))
+    polygraphy = polygraphy_close(got, golden)
+    fastest["polygraphy SimpleCompareFunc, once"] = seconds(polygraphy) if polygraphy else float("inf")
+    for name, taken in fastest.items():
+        if taken == float("inf"):
+            print(f"{name:38} not installed")
+        else:
+            print(f"{name:38} {taken:9.4f} s {taken / fastest[ours]:8.2f} x")
+
+    for name, expected in (("float32", golden), ("float64", wide)):
+        tracemalloc.start()
+        judge(got, expected)()
+        print(
+            f"memory beyond the arrays, {name} golden: {tracemalloc.get_traced_memory()[1] / 2**20:.1f} MiB"
+        )
+        tracemalloc.stop()
+
+
+if __name__ == "__main__":
+    main()

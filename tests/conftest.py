@@ -1,0 +1,65 @@
+"""What every test may use: the command line in this process, and case files in a folder of their own."""
+
+from __future__ import annotations
+
+import io
+import sys
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from ascend_opcli.cli import main
+
+settings.register_profile(
+    "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("repeatable")
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished command."""
+
+    code: int
+    out: str
+    err: str
+
+
+Opcli = Callable[..., Done]
+CaseFile = Callable[..., Path]
+
+
+@pytest.fixture
+def opcli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Opcli:
+    """Runs ``opcli ARGS`` in this process, as the installed command would."""
+
+    def call(*args: object, stdin: str = "") -> Done:
+        monkeypatch.setattr(sys, "argv", ["opcli", *map(str, args)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main()
+        said = capsys.readouterr()
+        code = stop.value.code
+        return Done(code if isinstance(code, int) else int(code is not None), said.out, said.err)
+
+    return call
+
+
+@pytest.fixture
+def case_file(tmp_path: Path) -> CaseFile:
+    """Writes a case file and gives its path."""
+
+    def write(text: str, name: str = "a.yaml") -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text), "utf-8")
+        return path
+
+    return write

@@ -1,0 +1,139 @@
+"""The standards: their numbers by dtype, how they are chosen and what a wrong choice is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from ascend_opcli.model import StandardChoice
+from ascend_opcli.verification.standards import STANDARDS, default_for, make, numbers_of, parse
+
+
+def choice(name: str, **numbers: float) -> StandardChoice:
+    return StandardChoice(name, numbers)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "rtol", "atol", "limit"),
+    [
+        ("float16", 2**-9, 2**-9, 0.1),
+        ("bfloat16", 2**-6, 2**-6, 1),
+        ("float32", 2**-10, 2**-16, 0.01),
+        ("float64", 2**-10, 2**-16, 0.01),
+        ("complex64", 2**-10, 2**-16, 0.01),
+        ("complex128", 2**-10, 2**-16, 0.01),
+        ("float8_e4m3fn", 2**-2, 2**-4, 1),
+        ("float8_e5m2", 2**-1, 2**-3, 0.1),
+    ],
+)
+def test_ecosystem_has_the_published_numbers(dtype: str, rtol: float, atol: float, limit: float) -> None:
+    standard = make(choice("ecosystem"), dtype)
+    assert (standard.rtol, standard.atol, standard.limit) == (rtol, atol, limit)
+    assert (standard.matched, standard.limit_ulps, standard.strict) == (0.99, 32, False)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "threshold"),
+    [
+        ("float16", 2**-10),
+        ("bfloat16", 2**-7),
+        ("float32", 2**-13),
+        ("float64", 2**-13),
+        ("float8_e4m3fn", 2**-3),
+        ("float8_e5m2", 2**-2),
+    ],
+)
+def test_the_older_ecosystem_standard_has_the_published_numbers(dtype: str, threshold: float) -> None:
+    standard = make(choice("ecosystem-2026-04"), dtype)
+    assert standard.mean_limit == threshold
+    assert standard.rtol == 10 * threshold
+    assert standard.mean_epsilon == 1e-7
+    assert standard.strict
+
+
+def test_the_rule_says_its_version_and_its_numbers() -> None:
+    assert make(choice("ecosystem"), "float32").rule == (
+        "ecosystem 2026-07: |got - golden| <= 2^-10 * |golden| + 2^-16 for 99 % of the elements; "
+        "every element within 0.01 or 32 ulp"
+    )
+    assert "float64 has no row: the float32 row" in make(choice("ecosystem"), "float64").rule
+    assert "real and imaginary part" in make(choice("ecosystem"), "complex64").rule
+    assert "mean < 2^-13" in make(choice("ecosystem-2026-04"), "float32").rule
+    assert make(choice("ulp", max=2.5), "float16").rule == (
+        "|got - golden| <= 2.5 ulp of float16 for every element"
+    )
+    assert make(choice("allclose"), "float32").rule == (
+        "|got - golden| <= 1e-05 * |golden| + 1e-08 for every element"
+    )
+
+
+def test_ecosystem_on_integers_is_equality_and_says_why() -> None:
+    standard = make(choice("ecosystem"), "int32")
+    assert standard.equality
+    assert "does not cover int32" in standard.rule
+
+
+def test_given_numbers_replace_the_published_ones() -> None:
+    standard = make(choice("ecosystem", rtol=0.5, share=1), "float32")
+    assert (standard.rtol, standard.atol, standard.matched) == (0.5, 2**-16, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (choice("ecosytem"), "did you mean 'ecosystem'"),
+        (choice("qqqq"), "known are ecosystem"),
+        (choice("ulp", mx=2), "did you mean 'max'"),
+        (choice("allclose", rtl=2), "did you mean 'rtol'"),
+        (choice("exact", max=2), "it takes none"),
+        (choice("ulp", max=-1), "not negative"),
+        (choice("ulp", max=float("nan")), "finite"),
+        (choice("allclose", rtol=float("inf")), "finite"),
+        (choice("ecosystem", share=1.5), "[0, 1]"),
+        (choice("ulp", max=True), "must be a number"),
+    ],
+)
+def test_a_wrong_choice_is_one_sentence(wrong: StandardChoice, told: str) -> None:
+    with pytest.raises(ValueError, match=r".") as caught:
+        make(wrong, "float32")
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_parse_reads_what_a_command_line_has() -> None:
+    assert parse("ecosystem") == StandardChoice("ecosystem", {}, "command line")
+    assert parse("ulp:max=2").numbers == {"max": 2.0}
+    assert parse(" allclose: rtol=1e-3 , atol=2^-16").numbers == {"rtol": 1e-3, "atol": 2**-16}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ulp:2", "name=number"),
+        ("ulp:max=two", "not a number"),
+        ("ulp:max=2^x", "not a number"),
+        ("ulp:max=1,max=2", "twice"),
+        ("upl", "did you mean 'ulp'"),
+        ("", "unknown standard"),
+        ("ulp:maximum=2", "did you mean 'max'"),
+    ],
+)
+def test_parse_says_what_is_wrong(text: str, told: str) -> None:
+    with pytest.raises(ValueError, match=r".") as caught:
+        parse(text)
+    assert told in str(caught.value)
+
+
+def test_default_by_dtype() -> None:
+    for dtype in ("float16", "bfloat16", "float32", "float64", "complex64"):
+        assert default_for(dtype) == StandardChoice("ecosystem", {}, "dtype table")
+    for dtype in ("int8", "int64", "uint8", "bool"):
+        assert default_for(dtype) == StandardChoice("exact", {}, "dtype table")
+
+
+def test_every_standard_can_be_made_for_every_dtype() -> None:
+    from ascend_opcli.tensors.dtypes import DTYPES
+
+    for name in STANDARDS:
+        assert isinstance(numbers_of(name), tuple)
+        for dtype in DTYPES:
+            assert make(choice(name), dtype).rule

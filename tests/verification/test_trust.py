@@ -1,0 +1,85 @@
+"""Cheap wrong answers that would pass are named, and only those."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ascend_opcli.model import StandardChoice
+from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.verification.trust import SAMPLE, sample
+
+
+def weak(golden: np.ndarray, dtype: str = "float32", **keywords: object) -> tuple[str, ...]:
+    choice = keywords.pop("choice", StandardChoice("ecosystem"))
+    got = golden.astype(dtype)
+    report = judge_output("y", got, golden, dtype=dtype, choice=choice, **keywords)  # type: ignore[arg-type]
+    assert report.passed, report.reason
+    return report.weak
+
+
+@pytest.fixture
+def ordinary() -> np.ndarray:
+    return np.random.default_rng(0).uniform(1, 2, 1000)
+
+
+@pytest.mark.parametrize("standard", ["ecosystem", "ecosystem-2026-04", "allclose", "ulp", "exact", "bits"])
+def test_ordinary_data_trust_their_verdict(ordinary: np.ndarray, standard: str) -> None:
+    # Rounded first: under exact the output is then the golden itself.
+    golden = ordinary.astype(np.float32)
+    assert weak(golden, choice=StandardChoice(standard), copies={"x": golden + 1}) == ()
+
+
+def test_a_golden_of_zeros_proves_nothing() -> None:
+    assert weak(np.zeros(64)) == ("zeros", "twice the golden", "negated golden", "last 32 bytes zeroed")
+    # -0.0 is another value only where the bits count.
+    assert "negated golden" not in weak(np.zeros(64), choice=StandardChoice("bits"))
+
+
+def test_values_below_the_tolerance_prove_nothing() -> None:
+    assert "zeros" in weak(np.full(64, 1e-5))
+    assert "zeros" not in weak(np.full(64, 1e-5), choice=StandardChoice("ulp", {"max": 2.0}))
+
+
+def test_an_input_copied_through_is_named(ordinary: np.ndarray) -> None:
+    golden = ordinary.astype(np.float32)
+    copies = {"dy": golden.copy(), "x": golden * 2, "short": golden[:10], "z": golden.astype(np.complex64)}
+    assert weak(golden, copies=copies) == ("copy of dy",)
+
+
+def test_a_zeroed_tail_counts_with_its_true_share() -> None:
+    golden = np.full(100_000, 0.005)
+    # Eight elements are 0.008 %, far below the 1 % forgiven, and 0.005 is inside the limit 0.01.
+    assert weak(golden) == ("last 32 bytes zeroed",)
+    # Among 100 elements they are 8 %.
+    assert weak(golden[:100]) == ()
+
+
+def test_a_wrong_answer_stands_for_the_whole_tensor() -> None:
+    golden = np.zeros(200_000)
+    golden[::50] = 0.005  # 2 % of the elements are over the tolerance under zeros
+    assert "zeros" not in weak(golden)
+    golden[::100] = 0.0
+    assert "zeros" in weak(golden)
+
+
+def test_few_elements_integers_and_failures_are_not_asked() -> None:
+    assert weak(np.zeros(7)) == ()
+    report = judge_output(
+        "y", np.zeros(9, np.int32), np.zeros(9), dtype="int32", choice=StandardChoice("exact")
+    )
+    assert report.weak == ()
+    report = judge_output("y", np.ones(9), np.zeros(9), dtype="float64", choice=StandardChoice("ecosystem"))
+    assert report.weak == ()
+
+
+def test_nan_everywhere_cannot_be_told_from_its_double() -> None:
+    assert set(weak(np.full(16, np.nan))) == {"twice the golden", "negated golden"}
+
+
+@pytest.mark.parametrize("total", [8, SAMPLE, SAMPLE + 1, 10**6, 10**8 + 7])
+def test_the_sample_is_bounded_and_has_both_ends(total: int) -> None:
+    places = sample(total)
+    assert places.size <= SAMPLE
+    assert (places[0], places[-1]) == (0, total - 1)
+    assert np.all(np.diff(places) > 0)
