@@ -156,7 +156,8 @@ def _params(text: str, io: Mapping[str, str], optional: Collection[str] = ()) ->
         # A generated entry has its inputs first, then its attributes, its outputs last.
         attributes = [i for i, p in enumerate(params) if not p.is_tensor]
         first = attributes[-1] + 1 if attributes and attributes[-1] + 1 < len(params) else len(params) - 1
-        params[first:] = [dataclasses.replace(p, io="out") if p.is_tensor else p for p in params[first:]]
+        if any(p.is_tensor for p in params[:first]):
+            params[first:] = [dataclasses.replace(p, io="out") if p.is_tensor else p for p in params[first:]]
     if not any(p.is_output and p.is_tensor for p in params):
         raise ValueError(
             "the signature shows no output: an output is declared without const, or its name is out or ends in Out"
