@@ -141,8 +141,10 @@ def elu_backward(
         below = scaled * (selfOrResult + negcoef)
     else:
         exponential = np.exp(selfOrResult * inputScale)
-        # Whether it is finite is decided in the kernel's float32, so that 0 * Inf is NaN in the golden too.
-        below = scaled * negcoef * np.where(np.isfinite(exponential.astype(np.float32)), exponential, np.inf)
+        if inputScale < 0:
+            # Whether it is finite is decided in the kernel's float32, so that 0 * Inf is NaN in the golden too.
+            exponential = np.where(np.isfinite(exponential.astype(np.float32)), exponential, np.inf)
+        below = scaled * negcoef * exponential
     return np.where(selfOrResult <= 0, below, gradOutput * scale)
 
 
