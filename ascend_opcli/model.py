@@ -136,10 +136,10 @@ class ExpectedStatus:
 
 @dataclass(frozen=True, slots=True)
 class StandardChoice:
-    """A standard by name with the numbers that were given, and where the choice was made."""
+    """A standard by name with the numbers and words that were given, and where the choice was made."""
 
     name: str
-    numbers: Mapping[str, float] = field(default_factory=dict)
+    numbers: Mapping[str, float | str] = field(default_factory=dict)
     origin: str = ""
 
 
@@ -308,6 +308,20 @@ class Branch:
     count: int
 
 
+ULP_BINS = (0.5, 1.0, 2.0, 4.0, 16.0, 64.0, 256.0, 4096.0, 65536.0)
+"""Upper edges of the bins of an ulp histogram; behind the last stand one bin for more and one for NaN and Inf."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """How another standard would judge an output; ``used`` is the share of its tolerance."""
+
+    standard: str
+    passed: bool
+    used: float
+    reason: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class OutputReport:
     """One output judged.
@@ -317,6 +331,12 @@ class OutputReport:
     smallest that would let every element pass with the other left as it is; None where the rule has none.
     ``either`` counts elements so near a threshold that both branches are right. ``weak`` names cheap wrong
     answers that would pass too. ``floor`` is what the host result uses: no kernel can do better.
+    ``warnings`` say where a permissive clause of the standard let something pass, a sentence each.
+    ``standards`` say how each standard would judge, where that was asked for.
+
+    A failed output has a ``diagnosis``, one sentence on what kind of wrong it is. ``mismatch_strip`` counts its
+    wrong elements by cells of equal size along the flattened output, ``ulp_histogram`` the wrong elements that
+    were looked at by the bins of :data:`ULP_BINS`.
     """
 
     name: str
@@ -336,6 +356,11 @@ class OutputReport:
     weak: tuple[str, ...] = ()
     branches: tuple[Branch, ...] = ()
     floor: float | None = None
+    warnings: tuple[str, ...] = ()
+    standards: tuple[Alternative, ...] = ()
+    diagnosis: str = ""
+    mismatch_strip: tuple[int, ...] = ()
+    ulp_histogram: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,3 +400,116 @@ class Result:
     inputs_sha256: str = ""
     repro: str = ""
     timings: Timings = field(default_factory=Timings)
+
+
+# --- timing -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Samples of the time of one call, in seconds, in the order in which they were taken.
+
+    ``low`` and ``high`` bound the median with 95 % confidence.
+    """
+
+    samples: tuple[float, ...]
+    median: float
+    p10: float
+    p90: float
+    least: float
+    low: float
+    high: float
+
+    @property
+    def uncertainty(self) -> float:
+        """Half the width of the median's interval, as a share of the median."""
+        return (self.high - self.low) / 2 / self.median if self.median > 0 else 0.0
+
+    @property
+    def spread(self) -> float:
+        """The distance from the 10th to the 90th percentile, as a share of the median."""
+        return (self.p90 - self.p10) / self.median if self.median > 0 else 0.0
+
+
+class Speed(str, Enum):
+    """A time against a baseline."""
+
+    FASTER = "FASTER"
+    SAME = "SAME"
+    SLOWER = "SLOWER"
+    UNSURE = "UNSURE"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``ratio`` is our time over the other's, ``low`` and ``high`` bound it with 99 % confidence.
+
+    All three are None where nothing could be compared; ``reason`` says why the word is UNSURE.
+    """
+
+    speed: Speed
+    against: str
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
+
+
+class Timed(str, Enum):
+    """What became of a timing. OK and UNSURE carry a time; UNSURE means noisier than was asked for."""
+
+    OK = "OK"
+    UNSURE = "UNSURE"
+    FAIL = "FAIL"
+    SKIP = "SKIP"
+    ERROR = "ERROR"
+
+
+@dataclass(frozen=True, slots=True)
+class HostTimes:
+    """Seconds as the caller sees them: the first call of all, then medians of phase 1, launch, and a whole call
+    up to the end of its synchronise. None where the backend has no such phase."""
+
+    first: float | None = None
+    phase1: float | None = None
+    launch: float | None = None
+    total: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One case timed. ``bytes`` are read and written by a call, ``copy`` and ``peak`` are bytes a second.
+
+    ``statistics`` is None where there is no time to report: the result was wrong, or nothing was run.
+    ``stream`` keeps the time between events where ``statistics`` hold kernel times of a profiler.
+    """
+
+    name: str
+    case: Case
+    backend: str
+    word: Timed
+    reason: str = ""
+    dtype: str = ""
+    shape: Shape = ()
+    statistics: Statistics | None = None
+    stream: Statistics | None = None
+    host: HostTimes = field(default_factory=HostTimes)
+    launches: int = 0
+    sets: int = 0
+    flush: int = 0
+    bytes: int = 0
+    elements: int = 0
+    operations: int = 0
+    copy: float | None = None
+    peak: float | None = None
+    comparison: Comparison | None = None
+    notes: tuple[str, ...] = ()
+    served_by: str = ""
+    inputs_sha256: str = ""
+
+    @property
+    def rate(self) -> float | None:
+        """Bytes a second at the median time."""
+        if self.statistics is None or not self.statistics.median > 0:
+            return None
+        return self.bytes / self.statistics.median

@@ -1,9 +1,9 @@
 """How long judging takes, next to numpy.testing, torch.testing and polygraphy in the same run.
 
-    python benchmarks/bench_judge.py --elements 100000000
+    python benchmarks/bench_judge.py --elements 100000000 --dtype float16
 
-Every tool is asked whether a float32 output agrees with its golden under the tolerance of the ecosystem
-standard. opcli gives its whole report for that: census, worst elements, numbers needed, trust.
+Every tool is asked whether an output agrees with its golden, of the same dtype, under the tolerance of the
+ecosystem standard for it. opcli gives its whole report for that: census, worst elements, numbers needed, trust.
 """
 
 from __future__ import annotations
@@ -22,12 +22,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 
 from ascend_opcli.model import StandardChoice
+from ascend_opcli.tensors.dtypes import numpy_dtype
 from ascend_opcli.verification.judge import judge_output
 from ascend_opcli.verification.metrics import measure
 from ascend_opcli.verification.standards import make
 from ascend_opcli.verification.trust import weak_answers
 
-RTOL, ATOL = 2.0**-10, 2.0**-16
+TOLERANCES = {
+    "float32": (2.0**-10, 2.0**-16),
+    "float16": (2.0**-9, 2.0**-9),
+    "bfloat16": (2.0**-6, 2.0**-6),
+}
+NOISE = {"float32": 1e-6, "float16": 5e-4, "bfloat16": 4e-3}
 CHOICE = StandardChoice("ecosystem")
 
 
@@ -38,17 +44,25 @@ def seconds(run: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def torch_close(got: np.ndarray, golden: np.ndarray) -> Callable[[], object] | None:
+def torch_close(
+    got: np.ndarray, golden: np.ndarray, dtype: str, tolerance: tuple[float, float]
+) -> Callable[[], object] | None:
     """torch.testing.assert_close on the same memory; None without torch."""
     try:
         import torch
     except ImportError:
         return None
-    x, y = torch.from_numpy(got), torch.from_numpy(golden)
-    return lambda: torch.testing.assert_close(x, y, rtol=RTOL, atol=ATOL, equal_nan=True)
+    if dtype == "bfloat16":
+        x, y = (torch.from_numpy(a.view(np.int16)).view(torch.bfloat16) for a in (got, golden))
+    else:
+        x, y = torch.from_numpy(got), torch.from_numpy(golden)
+    rtol, atol = tolerance
+    return lambda: torch.testing.assert_close(x, y, rtol=rtol, atol=atol, equal_nan=True)
 
 
-def polygraphy_close(got: np.ndarray, golden: np.ndarray) -> Callable[[], object] | None:
+def polygraphy_close(
+    got: np.ndarray, golden: np.ndarray, tolerance: tuple[float, float]
+) -> Callable[[], object] | None:
     """Polygraphy's comparator on two saved iterations; None without polygraphy."""
     try:
         from polygraphy.comparator import SimpleCompareFunc
@@ -60,7 +74,7 @@ def polygraphy_close(got: np.ndarray, golden: np.ndarray) -> Callable[[], object
     x = IterationResult({"y": got}, runner_name="device")
     y = IterationResult({"y": golden}, runner_name="golden")
     compare = SimpleCompareFunc(
-        rtol=RTOL, atol=ATOL, check_error_stat="elemwise", infinities_compare_equal=True
+        rtol=tolerance[0], atol=tolerance[1], check_error_stat="elemwise", infinities_compare_equal=True
     )
 
     def run() -> object:
@@ -77,44 +91,48 @@ def main() -> None:
     parser.add_argument("--elements", type=int, default=100_000_000)
     parser.add_argument("--repeat", type=int, default=5, help="rounds; the fastest of each tool counts")
     parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--dtype", choices=sorted(TOLERANCES), default="float32")
     options = parser.parse_args()
+    dtype, tolerance = options.dtype, TOLERANCES[options.dtype]
 
     rng = np.random.default_rng(0)
-    golden = rng.standard_normal(options.elements, dtype=np.float32)
-    got = golden * np.float32(1 + 1e-6)
+    real = rng.standard_normal(options.elements, dtype=np.float32)
+    golden = real.astype(numpy_dtype(dtype))
+    got = (real * np.float32(1 + NOISE[dtype])).astype(numpy_dtype(dtype))
     got[::3] = golden[::3]
-    wide = golden.astype(np.float64)
+    wide = real.astype(np.float64)
     wide *= 1 + 1e-9
+    del real
 
     def judge(output: np.ndarray, expected: np.ndarray) -> Callable[[], object]:
         return lambda: judge_output(
             "y",
             output,
             expected,
-            dtype="float32",
+            dtype=dtype,
             choice=CHOICE,
             threads=options.threads,
             inputs={"x": golden},
         )
 
     broken = got.copy()
-    broken[options.elements * 3 // 4] += np.float32(5)
-    standard = make(CHOICE, "float32")
-    metrics = measure(got, golden, "float32", standard)
+    broken[options.elements * 3 // 4] = 1000
+    standard = make(CHOICE, dtype)
+    metrics = measure(got, golden, dtype, standard)
     copies = {"x": golden, "dy": wide}
-    ours = "opcli, float32 golden"
+    ours = f"opcli, {dtype} golden"
     tools: dict[str, Callable[[], object] | None] = {
         ours: judge(got, golden),
         "opcli, one failing element": judge(broken, golden),
         "opcli, float64 golden": judge(got, wide),
         "opcli, trust alone, two inputs copied": lambda: weak_answers(
-            golden, "float32", standard, copies, metrics
+            golden, dtype, standard, copies, metrics
         ),
-        "numpy.testing.assert_allclose": lambda: np.testing.assert_allclose(got, golden, RTOL, ATOL),
-        "torch.testing.assert_close": torch_close(got, golden),
+        "numpy.testing.assert_allclose": lambda: np.testing.assert_allclose(got, golden, *tolerance),
+        "torch.testing.assert_close": torch_close(got, golden, dtype, tolerance),
     }
     print(
-        f"{options.elements:,} float32 elements, {os.cpu_count()} processors, NumPy {np.__version__}, "
+        f"{options.elements:,} {dtype} elements, {os.cpu_count()} processors, NumPy {np.__version__}, "
         f"Python {platform.python_version()}, fastest of {options.repeat} rounds"
     )
     # In turn, so that whatever else the machine does meets all of them.
@@ -123,15 +141,16 @@ def main() -> None:
         for name, run in tools.items():
             if run is not None:
                 fastest[name] = min(fastest[name], seconds(run))
-    polygraphy = polygraphy_close(got, golden)
+    # Polygraphy has no bfloat16.
+    polygraphy = polygraphy_close(got, golden, tolerance) if dtype != "bfloat16" else None
     fastest["polygraphy SimpleCompareFunc, once"] = seconds(polygraphy) if polygraphy else float("inf")
     for name, taken in fastest.items():
         if taken == float("inf"):
-            print(f"{name:38} not installed")
+            print(f"{name:38} not there")
         else:
             print(f"{name:38} {taken:9.4f} s {taken / fastest[ours]:8.2f} x")
 
-    for name, expected in (("float32", golden), ("float64", wide)):
+    for name, expected in ((dtype, golden), ("float64", wide)):
         tracemalloc.start()
         judge(got, expected)()
         print(

@@ -22,7 +22,11 @@ def refuse(operator: Operator, case: Case, product: str) -> Outcome | None:
     if isinstance(prediction, Unsettled):
         return Outcome(NAME, skip=prediction.reason)
     if prediction is not None:
-        return Outcome(NAME, prediction.status, message=prediction.rule)
+        label = " (by the documented lists alone)" if operator.generic else ""
+        return Outcome(NAME, prediction.status, message=prediction.rule + label)
+    if (operator.custom or operator.generic) and case.status is not None and case.status.code != 0:
+        why = f"the documents do not give the rules of {operator.name}, so no refusal can be expected of the host"
+        return Outcome(NAME, skip=f"cannot judge: {why}")
     hazard = unchecked(operator, case.arguments)
     if hazard is not None:
         return Outcome(NAME, findings=(f"not checked by the operator: {hazard}",))

@@ -188,21 +188,29 @@ def inputs(
     return tuple(made)
 
 
-def output(
-    node: Node | None, param: Param, inferred: tuple[str, Shape]
-) -> TensorSpec | tuple[TensorSpec, ...] | None:
+def output(node: Node | None, param: Param, inferred: tuple[str, Shape]) -> TensorSpec | None:
     """An output: inferred, with those parts that the case overrides; null is the null pointer."""
     if isinstance(node, Scalar) and node.value is None:
         return None
-    what = param.name
+    return _inferred(inferred) if node is None else _overridden(node, param.name, inferred)
+
+
+def output_list(
+    node: Node | None, param: Param, inferred: tuple[tuple[str, Shape], ...]
+) -> tuple[TensorSpec, ...] | None:
+    """A list of outputs, each like :func:`output`; a mapping stands for a list of that one."""
+    if isinstance(node, Scalar) and node.value is None:
+        return None
     if node is None:
-        dtype, shape = inferred
-        spec = TensorSpec(dtype, shape, None, *layout.resolve(shape))
-        return (spec,) if param.is_list else spec
-    if param.is_list and isinstance(node, Sequence):
-        return tuple(_overridden(item, what, inferred) for item in node.items)
-    made = _overridden(node, what, inferred)
-    return (made,) if param.is_list else made
+        return tuple(_inferred(own) for own in inferred)
+    items = node.items if isinstance(node, Sequence) else (node,)
+    each = [inferred[min(i, len(inferred) - 1)] if inferred else ("float32", (1,)) for i in range(len(items))]
+    return tuple(_overridden(item, param.name, own) for item, own in zip(items, each, strict=True))
+
+
+def _inferred(dtype_and_shape: tuple[str, Shape]) -> TensorSpec:
+    dtype, shape = dtype_and_shape
+    return TensorSpec(dtype, shape, None, *layout.resolve(shape))
 
 
 def _overridden(node: Node, what: str, inferred: tuple[str, Shape]) -> TensorSpec:

@@ -126,7 +126,11 @@ def _arguments(node: Mapping, operator: Operator, folder: Path) -> dict[str, Arg
     for param in signature.outputs:
         if param.io == "out":
             written = outputs.get(param.name) if outputs is not None else None
-            made[param.name] = arguments.output(written, param, operator.infer_output(param.name, made))
+            if param.is_list:
+                members = operator.infer_members(param.name, made)
+                made[param.name] = arguments.output_list(written, param, members)
+            else:
+                made[param.name] = arguments.output(written, param, operator.infer_output(param.name, made))
     return {p.name: made[p.name] for p in signature.params}
 
 

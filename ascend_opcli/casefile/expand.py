@@ -222,6 +222,7 @@ def _without(case: Mapping, points: Iterator[Point], table: dict[str, list[Value
         yield from points
         return
     rows = [node] if isinstance(node, Mapping) else read.items(node, "exclude")
+    known_marks = {name: {fingerprint(v.node) for v in values} for name, values in table.items()}
     partial: list[dict[str, object]] = []
     for row in rows:
         point = read.mapping(row, "a point of exclude")
@@ -230,19 +231,23 @@ def _without(case: Mapping, points: Iterator[Point], table: dict[str, list[Value
         for name, value in point.entries.items():
             if name not in table:
                 raise keys.unknown(point, name, table, "name in exclude, which is not in matrix or zip")
-            if fingerprint(value) not in {fingerprint(v.node) for v in table[name]}:
+            if fingerprint(value) not in known_marks[name]:
                 known = [v.node.text for v in table[name] if isinstance(v.node, Scalar)]
                 near = read.hint(value.text, known) if isinstance(value, Scalar) else ""
                 raise value.error(f"{value.kind} is not among the values of '{name}'{near}")
         partial.append({name: fingerprint(value) for name, value in point.entries.items()})
     prints = {(name, v.index): fingerprint(v.node) for name, values in table.items() for v in values}
+    # Rows by the names they speak of: a point is looked up once a group, however many rows there are.
+    groups: dict[tuple[str, ...], dict[tuple[object, ...], list[int]]] = {}
+    for i, want in enumerate(partial):
+        groups.setdefault(tuple(want), {}).setdefault(tuple(want.values()), []).append(i)
     matched: set[int] = set()
     left = False
     for point_ in points:
         hits = [
             i
-            for i, want in enumerate(partial)
-            if all(prints[name, point_[name].index] == mark for name, mark in want.items())
+            for names, marks in groups.items()
+            for i in marks.get(tuple(prints[name, point_[name].index] for name in names), ())
         ]
         matched.update(hits)
         if not hits:

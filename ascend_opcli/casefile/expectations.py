@@ -25,6 +25,8 @@ OF_CASE = "standard of the case"
 OF_EXPECT = "expect.standard of the case"
 
 _MAX_PATTERN = 1_000
+_NESTED = re.compile(r"[*+}]\)+[?]?[*+{]")
+"""A repeat of something that ends in a repeat: such a pattern can take longer than the age of the device."""
 
 
 def status(node: Node) -> ExpectedStatus:
@@ -69,6 +71,8 @@ def _pattern(node: Node) -> str:
             re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise node.error(f"message is not a regular expression: {clip(str(error))}") from None
+    if _NESTED.search(pattern):
+        raise node.error("message repeats what already ends in a repeat, which can take for ever to match")
     return pattern
 
 
@@ -137,15 +141,19 @@ def _listed(node: Mapping) -> str:
     return " and ".join(clip(k) for k in list(node.entries)[:4]) or "an empty mapping"
 
 
-def _numbers(node: Node, name: str) -> dict[str, float]:
+def _numbers(node: Node, name: str) -> dict[str, float | str]:
     if isinstance(node, Scalar) and node.value is None:
         return {}
     if not isinstance(node, Mapping):
         raise node.error(
             f"the numbers of {clip(name)} have names, such as {{ulp: {{max: 2}}}}, not {node.kind}"
         )
-    made: dict[str, float] = {}
+    made: dict[str, float | str] = {}
     for key, item in node.entries.items():
+        if isinstance(item, Scalar) and isinstance(item.value, str) and not values.is_number(item):
+            # A word, such as a level; the check says where a number should stand.
+            made[key] = read.word(item, f"{clip(name)}.{clip(key)}")
+            continue
         value = values.number(item, f"{clip(name)}.{clip(key)}")
         if isinstance(value, bool) or not math.isfinite(value):
             raise item.error(f"{clip(name)}.{clip(key)} must be a finite number, not {item.kind}")

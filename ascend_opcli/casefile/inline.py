@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ascend_opcli.casefile import expand, read, tree, values, yaml_text
+from ascend_opcli.casefile import expand, keys, read, tree, values, yaml_text
 from ascend_opcli.casefile.build import Declared, Setting, build
+from ascend_opcli.casefile.commas import split_outside
 from ascend_opcli.casefile.expectations import CheckStandard
 from ascend_opcli.casefile.repro import format, repro
 from ascend_opcli.casefile.tree import Node, clip
@@ -32,7 +33,7 @@ PATH = "<command line>"
 ORIGIN = "the command line"
 
 _SPEC = re.compile(
-    r"(?P<dtype>[A-Za-z][\w.]*)(?:\[(?P<dims>[^\]]*)\])?(?:@(?P<layout>\w+))?(?::(?P<data>.*))?", re.DOTALL
+    r"(?P<dtype>[A-Za-z][\w.]*)(?:\[(?P<dims>[^\]]*)\])?(?P<marks>(?:@\w+){0,2})(?::(?P<data>.*))?", re.DOTALL
 )
 _SPECIALS = re.compile(r"(?P<core>.*?)\+specials\((?P<specials>[^()]*)\)", re.DOTALL)
 _CALL = re.compile(r"(?P<kind>[A-Za-z_]\w*)\((?P<args>[^()]*)\)", re.DOTALL)
@@ -195,8 +196,8 @@ def _view(match: re.Match[str]) -> dict[str, Any]:
     made: dict[str, Any] = {"dtype": match["dtype"]}
     if match["dims"] is not None:
         made["shape"] = _dims(match["dims"])
-    if match["layout"] is not None:
-        made["layout"] = match["layout"]
+    for mark in filter(None, match["marks"].split("@")):
+        made["format" if mark in keys.FORMATS else "layout"] = mark
     return made
 
 
@@ -223,7 +224,7 @@ def _standard(text: str) -> Any:
     if not colon:
         return name
     numbers: dict[str, Any] = {}
-    for part in rest.split(","):
+    for part in split_outside(rest):
         key, equals, value = part.partition("=")
         if not equals:
             raise ValueError(f"the numbers of {clip(name)} read {clip(name)}:key=value,key=value")

@@ -16,7 +16,7 @@ from ascend_opcli.model import (
     TensorSpec,
     Where,
 )
-from ascend_opcli.operators.contract import Refusal, Variation, predict, refusals
+from ascend_opcli.operators.contract import NO_KERNEL, Refusal, Variation, predict, refusals
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
 from ascend_opcli.tensors.layout import resolve
@@ -33,7 +33,7 @@ def negatives(operator: Operator, product: str = DEFAULT_PRODUCT) -> Iterator[Ca
     if base is None:
         return
     prediction = predict(operator, base.arguments, product)
-    if isinstance(prediction, Refusal):
+    if isinstance(prediction, Refusal) and prediction.status == NO_KERNEL:
         # No call is accepted on this product: that is the one refusal there is to try.
         refused = Variation(f"product={product}", {}, product)
         yield _vary(operator, base, refused, "refused", ExpectedStatus(prediction.status, Phase.ONE))
@@ -57,16 +57,19 @@ def ordinary_case(operator: Operator, product: str) -> Case | None:
     for param in operator.signature.params:
         if param.is_tensor and param.is_input:
             made = inputs[param.name]
-            arguments[param.name] = (
-                None if made is None else _spec(*made, operator.default_data(param.name, made[0]))
-            )
+            if made is None:
+                arguments[param.name] = None
+                continue
+            spec = _spec(*made, operator.default_data(param.name, made[0]))
+            arguments[param.name] = (spec,) if param.is_list else spec
         elif not param.is_tensor:
             if param.name not in values:
                 return None
             arguments[param.name] = Attribute(values[param.name])
     for param in operator.signature.params:
         if param.is_tensor and not param.is_input:
-            arguments[param.name] = _spec(*operator.infer_output(param.name, arguments), None)
+            spec = _spec(*operator.infer_output(param.name, arguments), None)
+            arguments[param.name] = (spec,) if param.is_list else spec
     ordered = {p.name: arguments[p.name] for p in operator.signature.params}
     return Case(PATH, "ordinary", operator.name, ordered, Where(PATH, 1, 1), product=product)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import shlex
 
@@ -18,6 +19,7 @@ from ascend_opcli.model import (
     Generator,
     Number,
     Phase,
+    Shape,
     StandardChoice,
     TensorSpec,
     Values,
@@ -67,15 +69,31 @@ class _Unsaid(Exception):
     """Options have no words for this."""
 
 
-def repro(case: Case, inputs_sha256: str = "") -> str:
-    """The command that runs this one case again: by options where they can say it, else from its file."""
+def repro(
+    case: Case, inputs_sha256: str = "", *, standard: StandardChoice | None = None, allow_code: bool = False
+) -> str:
+    """The command that runs this one case again: by options where they can say it, else from its file.
+
+    ``standard`` is the command line's, which took the place of the case's own; a product that the file does not
+    have came from the command line too, and a seed may have.
+    """
+    if standard is not None:
+        case = dataclasses.replace(case, standard=standard, output_standards={})
     words = format(case)
-    if words is None:
-        path = "-" if case.path == STDIN else case.path
-        words = [f"{path}::{case.name}"]
-    if inputs_sha256:
-        words += ["--inputs-sha256", inputs_sha256]
-    return shlex.join(["opcli", "run", *words])
+    check = ["--inputs-sha256", inputs_sha256] if inputs_sha256 else []
+    if words is not None:
+        return shlex.join(["opcli", "run", *words, *check])
+    if standard is not None:
+        check += _standard_text(standard)
+    if case.product is not None and "product" not in case.source:
+        check += ["--product", case.product]
+    if allow_code and case.reference is not None and custom.is_code(case.reference):
+        check.append("--allow-code")
+    if case.seed:  # the file's own wins where it has one
+        check += ["--seed", str(case.seed)]
+    if case.path == STDIN:
+        return shlex.join(["opcli", "run", *check, "--", f"-::{case.name}"])
+    return shlex.join(["opcli", "run", f"{case.path}::{case.name}", *check])
 
 
 def _inputs(case: Case, operator: Operator) -> list[str]:
@@ -137,12 +155,13 @@ def _input_text(argument: Argument, operator: Operator, param: Param) -> str:
 
 
 def _view_text(spec: TensorSpec) -> str:
-    if spec.layout not in layout.LAYOUTS or spec.format != "ND":
+    if spec.layout not in layout.LAYOUTS:
         raise _Unsaid
     plain = layout.resolve(spec.shape, layout=spec.layout)
     if plain != (spec.strides, spec.offset, spec.storage_shape, spec.layout):
         raise _Unsaid
     at = "" if spec.layout == "contiguous" else f"@{spec.layout}"
+    at += "" if spec.format == "ND" else f"@{spec.format}"
     return f"{spec.dtype}[{','.join(map(str, spec.shape))}]{at}"
 
 
@@ -211,14 +230,21 @@ def _outputs(case: Case, operator: Operator) -> list[str]:
         if param.io == "inout":
             continue
         argument = case.arguments[param.name]
-        dtype, shape = operator.infer_output(param.name, case.arguments)
-        inferred = TensorSpec(dtype, shape, None, *layout.resolve(shape))
-        if _same(argument, (inferred,) if param.is_list else inferred):
+        inferred: Argument
+        if param.is_list:
+            inferred = tuple(_spec(*own) for own in operator.infer_members(param.name, case.arguments))
+        else:
+            inferred = _spec(*operator.infer_output(param.name, case.arguments))
+        if _same(argument, inferred):
             continue
         if argument is not None and not isinstance(argument, TensorSpec):
             raise _Unsaid
         words += ["--out", f"{param.name}={'null' if argument is None else _view_text(argument)}"]
     return words
+
+
+def _spec(dtype: str, shape: Shape) -> TensorSpec:
+    return TensorSpec(dtype, shape, None, *layout.resolve(shape))
 
 
 def _expect(status: ExpectedStatus) -> list[str]:
@@ -229,5 +255,8 @@ def _expect(status: ExpectedStatus) -> list[str]:
 
 
 def _standard_text(choice: StandardChoice) -> list[str]:
-    numbers = ",".join(f"{key}={_number(value)}" for key, value in choice.numbers.items())
+    numbers = ",".join(
+        f"{key}={value if isinstance(value, str) else _number(value)}"
+        for key, value in choice.numbers.items()
+    )
     return ["--standard", f"{choice.name}:{numbers}" if numbers else choice.name]

@@ -18,13 +18,15 @@ WIDTH = 110
 # Stricter than YAML: what no parser, of YAML 1.1 or 1.2, in block or flow style, takes for anything else.
 _BARE = re.compile(r"[A-Za-z_][\w./+-]*(?: [\w./+-]+)*", re.ASCII)
 _SPOKEN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-_RAW = re.compile("[^\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_RAW = re.compile("[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _BLOCKS = ("inputs", "outputs", "expect")
 
 
 def to_yaml(case: Case) -> str:
     """A document that loads to an equal case: its name kept, defaults merged, the matrix gone."""
     source = dict(case.source)
+    if case.signature is not None and "signature" in source:
+        source["signature"] = case.signature  # a header's path means nothing elsewhere
     lines = [f"opcli: {keys.VERSION}", f"op: {scalar(source.pop('op'))}"]
     # A standard of the file stays one, so that a report says the same of where it came from.
     if case.standard is not None and case.standard.origin == OF_FILE and "standard" in source:

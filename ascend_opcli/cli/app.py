@@ -7,8 +7,11 @@ from typing import Annotated
 import typer
 
 from ascend_opcli import __version__
+from ascend_opcli.cli.bench import bench
 from ascend_opcli.cli.cases import cases_app
 from ascend_opcli.cli.codes import codes
+from ascend_opcli.cli.compare import compare
+from ascend_opcli.cli.diff import diff
 from ascend_opcli.cli.doctor import doctor
 from ascend_opcli.cli.ops import ops_app
 from ascend_opcli.cli.run import run
@@ -24,8 +27,11 @@ app = typer.Typer(
     epilog="Example: opcli run cases/logit_grad.yaml",
 )
 app.command(epilog="Example: opcli run --op logit_grad --dtype float16 --shape 16x3x171 --attr eps=0.01")(run)
+app.command(epilog="Example: opcli compare out.npy golden.npy --standard ulp:max=2")(compare)
+app.command(epilog="Example: opcli bench --op elu_backward --save elu.json")(bench)
 app.add_typer(ops_app, name="ops")
 app.add_typer(cases_app, name="cases")
+app.command(epilog="Example: opcli diff yesterday.json today.json")(diff)
 app.command(epilog="Example: opcli codes 161002")(codes)
 app.command(epilog="Example: opcli doctor logit_grad")(doctor)
 

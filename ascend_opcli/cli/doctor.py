@@ -31,7 +31,7 @@ def doctor(
     """
     from ascend_opcli.backends.cann.doctor import device_ready, examine
     from ascend_opcli.reporting.doctor import dump_findings, finding_lines
-    from ascend_opcli.reporting.json_report import write_text
+    from ascend_opcli.reporting.files import write_text
 
     findings = examine(os.environ, tuple(operators or ()), opp, device)
     ready = device_ready(findings)

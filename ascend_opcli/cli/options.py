@@ -16,6 +16,13 @@ class Backend(str, Enum):
     DEVICE = "device"
 
 
+class Language(str, Enum):
+    """The language of a report that is written for people to hand in."""
+
+    EN = "en"
+    ZH = "zh"
+
+
 class Product(str, Enum):
     """Whose contract the host applies."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from pathlib import Path
@@ -9,15 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ascend_opcli.cli.options import Backend, Debug
+from ascend_opcli.cli.options import Backend, Debug, Language
 from ascend_opcli.errors import ExitCode, SurroundingsError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ascend_opcli.backends.cann.discovery import Headers
     from ascend_opcli.execution.plan import Plan
-    from ascend_opcli.model import Result
+    from ascend_opcli.execution.replay import Saver
+    from ascend_opcli.model import Result, StandardChoice
+
+UNCHANGED = "nothing to judge: no operator was changed"
 
 
 def run(
@@ -49,7 +53,11 @@ def run(
     ] = None,
     standard: Annotated[
         str | None,
-        typer.Option("--standard", metavar="NAME[:K=V]", help="Judge by this standard: ulp:max=2."),
+        typer.Option(
+            "--standard",
+            metavar="NAME[:K=V]|all",
+            help="Judge by this standard: ulp:max=2; all: show beside the verdict how each would judge.",
+        ),
     ] = None,
     keyword: Annotated[
         str | None, typer.Option("-k", metavar="EXPR", help="Only cases whose id or tags match.")
@@ -77,6 +85,26 @@ def run(
         ),
     ] = False,
     live: Annotated[bool, typer.Option("-s", help="Show what kernels print as the run goes on.")] = False,
+    listing: Annotated[
+        bool, typer.Option("--list", help="Run nothing: print PATH::CASE of every case that would run.")
+    ] = False,
+    last_failed: Annotated[
+        bool,
+        typer.Option(
+            "--last-failed", help="Only cases that failed when they were last run; all if none did."
+        ),
+    ] = False,
+    changed: Annotated[
+        str | None,
+        typer.Option(
+            "--changed",
+            metavar="LIST",
+            help="Only cases of operators that the paths in this file touch; - reads them from stdin.",
+        ),
+    ] = None,
+    exit_first: Annotated[
+        bool, typer.Option("-x", "--exitfirst", help="Stop after the first failure.")
+    ] = False,
     inputs_sha256: Annotated[
         str | None,
         typer.Option("--inputs-sha256", metavar="HEX", help="Refuse to run on other inputs than these."),
@@ -84,17 +112,64 @@ def run(
     allow_code: Annotated[
         bool, typer.Option("--allow-code", help="Let cases run their reference file.py:function.")
     ] = False,
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(
+            "--memory-limit", metavar="SIZE", help="Skip larger cases: 2GiB (default half of what is free)."
+        ),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Count SKIP and WEAK as failures.")] = False,
+    max_skips: Annotated[
+        int | None,
+        typer.Option("--max-skips", metavar="N", min=0, help="Fail where more cases than N are skipped."),
+    ] = None,
+    save_failures: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-failures",
+            metavar="DIR",
+            help="Save every failure: tensors, a case file that runs from them, a NumPy script.",
+        ),
+    ] = None,
+    save_limit: Annotated[
+        int,
+        typer.Option("--save-limit", metavar="MIB", min=1, help="Save no failure with larger tensors."),
+    ] = 256,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Show every case, however many.")] = False,
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="Write the run as JSON; - is stdout.")
     ] = None,
+    csv: Annotated[
+        str | None, typer.Option("--csv", metavar="FILE", help="Write a table, one row an output.")
+    ] = None,
+    junit: Annotated[
+        str | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML, for CI systems.")
+    ] = None,
+    markdown: Annotated[
+        str | None,
+        typer.Option("--markdown", metavar="FILE", help="Write a summary for a pull request or CI page."),
+    ] = None,
+    html: Annotated[
+        str | None, typer.Option("--html", metavar="FILE", help="Write one HTML page with pictures.")
+    ] = None,
+    acceptance: Annotated[
+        str | None,
+        typer.Option("--acceptance", metavar="FILE", help="Write what an operator contribution hands in."),
+    ] = None,
+    issue: Annotated[
+        str | None, typer.Option("--issue", metavar="FILE", help="Write a bug report on what failed.")
+    ] = None,
+    lang: Annotated[
+        Language, typer.Option("--lang", help="The language of --acceptance and --issue.")
+    ] = Language.EN,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Run and judge case files, folders, or one call described by options."""
     from ascend_opcli.casefile.inline import Options
     from ascend_opcli.execution import plan as planning
-    from ascend_opcli.execution.backend import Wanted, installed_headers, opened
+    from ascend_opcli.execution.backend import Wanted, installed_cann, installed_headers, opened
+    from ascend_opcli.execution.changed import read_list, touched
+    from ascend_opcli.execution.journal import Journal, default_folder
     from ascend_opcli.execution.runner import Settings, run_cases
     from ascend_opcli.execution.select import matcher, with_tags
     from ascend_opcli.operators.products import DEFAULT_PRODUCT
@@ -103,7 +178,22 @@ def run(
     from ascend_opcli.verification.choice import check_for
 
     begun = time.perf_counter()
+    if inputs_sha256 is not None and not _is_sha256(inputs_sha256):
+        raise UsageError(
+            f"--inputs-sha256 takes the 64 hexadecimal digits of a repro line, not '{inputs_sha256}'"
+        )
+    reports = _targets(
+        json=json,
+        csv=csv,
+        junit=junit,
+        markdown=markdown,
+        html=html,
+        acceptance=acceptance,
+        issue=issue,
+    )
     home = _usage(product_named, product) if product else DEFAULT_PRODUCT
+    all_standards = standard == standards.ALL
+    standard = None if all_standards else standard
     override = _usage(standards.parse, standard) if standard and not op else None
     headers = installed_headers(backend.value, opp)
     single = {
@@ -128,24 +218,116 @@ def run(
         if not paths:
             raise UsageError("nothing to run: name a case file, a folder, or --op NAME")
         plan = planning.of_paths(paths, check_standard=check_for, seed=seed, declared=headers)
+    if op is not None and last_failed:
+        raise UsageError("--last-failed remembers case files; it does not go with --op")
+    if changed is not None:
+        if changed == "-" and any(path.partition("::")[0] == "-" for path in paths or ()):
+            raise UsageError("--changed and the cases cannot both come from stdin")
+        plan = planning.touched_only(plan, touched(read_list(changed)))
     tests = [with_tags(tags or ()), *([matcher(keyword)] if keyword else [])]
+    journal = Journal(default_folder())
+
+    def chosen(plan: Plan, product: str, *, other_products: bool) -> Plan:
+        if negatives:
+            plan = planning.with_negatives(plan, product, other_products=other_products)
+        plan = planning.select(plan, *tests)
+        if last_failed and plan.cases:
+            failed = journal.last_failed(plan.cases)
+            if failed is not None:
+                return planning.select(plan, failed)
+            print("nothing failed last time: all cases are picked", file=sys.stderr)
+        return plan
+
+    if listing:
+        raise typer.Exit(_list(chosen(plan, home, other_products=True)))
+    saver = _saver(save_failures, save_limit, override)
     settings = Settings(
-        product=product and home, standard=override, inputs_sha256=inputs_sha256, allow_code=allow_code
+        product=product and home,
+        standard=override,
+        all_standards=all_standards,
+        inputs_sha256=inputs_sha256,
+        allow_code=allow_code,
+        memory_limit=_bytes(memory_limit),
+        cann=installed_cann(),
+        on_failure=saver,
     )
-    wanted = Wanted(backend.value, device, opp, timeout, live, in_process)
+    # Where no operator was changed there is nothing that a device would be needed for.
+    wanted = Wanted("host" if plan.unchanged else backend.value, device, opp, timeout, live, in_process)
     results: list[Result] = []
     with opened(wanted) as executor:
         home = executor.product or home
-        if negatives:
-            plan = planning.with_negatives(plan, home, other_products=executor.product is None)
-        plan = planning.select(plan, *tests)
+        plan = chosen(plan, home, other_products=executor.product is None)
+        if saver is not None and executor.product is None:
+            saver.product = settings.product
         if inputs_sha256 is not None:
             planning.one_case(plan, "--inputs-sha256")
-        interrupted = _collect(run_cases(plan.cases, settings, executor), results, len(plan.cases))
+        stop = _fails(strict) if exit_first else None
+        interrupted = _collect(run_cases(plan.cases, settings, executor), results, len(plan.cases), stop)
+    journal.record(results)
+    seconds = time.perf_counter() - begun
     code = _report(
-        results, plan, headers, interrupted, home, seed, time.perf_counter() - begun, strict, verbose, json
+        results, plan, headers, interrupted, home, seed, seconds, strict, verbose, reports, lang.value
     )
-    raise typer.Exit(code)
+    raise typer.Exit(ExitCode.worst([code, *_skips(results, max_skips), *_saved(saver)]))
+
+
+def _list(plan: Plan) -> ExitCode:
+    """Print what would run, fit to be given to opcli run."""
+    from ascend_opcli.casefile.loader import STDIN
+    from ascend_opcli.reporting.wording import count_text
+
+    for case in plan.cases:
+        print(f"{'-' if case.path == STDIN else case.path}::{case.name}")
+    print(count_text(len(plan.cases), "case"), file=sys.stderr)
+    if plan.unchanged:
+        print(UNCHANGED, file=sys.stderr)
+    return ExitCode.PASSED if plan.cases or plan.unchanged else ExitCode.NOTHING_JUDGED
+
+
+def _fails(strict: bool) -> Callable[[Result], bool]:
+    """Whether a result alone would make the run fail; a skipped case would not."""
+    from ascend_opcli.reporting.summary import Summary
+
+    fine = (ExitCode.PASSED, ExitCode.NOTHING_JUDGED)
+    return lambda result: Summary.of([result]).exit_code(strict=strict) not in fine
+
+
+def _skips(results: list[Result], most: int | None) -> list[ExitCode]:
+    """The failure that too many skipped cases are; a known issue counts as skipped."""
+    from ascend_opcli.reporting.wording import count_text
+
+    skipped = [r.verdict.word.value for r in results if r.verdict.word.value in ("SKIP", "KNOWN")]
+    if most is None or len(skipped) <= most:
+        return []
+    known = f" ({skipped.count('KNOWN')} of them KNOWN)" if "KNOWN" in skipped else ""
+    print(f"{count_text(len(skipped), 'case')} skipped{known}, more than --max-skips {most}", file=sys.stderr)
+    return [ExitCode.FAILED]
+
+
+def _saver(folder: Path | None, limit: int, standard: StandardChoice | None) -> Saver | None:
+    if folder is None:
+        return None
+    from ascend_opcli.execution.replay import MIB, Saver
+
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--save-failures {folder}: this is no folder")
+    return Saver(folder, limit=limit * MIB, standard=standard)
+
+
+def _saved(saver: Saver | None) -> list[ExitCode]:
+    """Say what became of the failures that were to be saved."""
+    if saver is None:
+        return []
+    from ascend_opcli.reporting.wording import count_text
+
+    if saver.saved:
+        print(f"{count_text(saver.saved, 'failure')} saved in {saver.folder}", file=sys.stderr)
+    if saver.left_out:
+        print(f"{count_text(saver.left_out, 'failure')} not saved: see the note of each", file=sys.stderr)
+    if saver.broken is None:
+        return []
+    print(f"opcli: cannot save failures: {saver.broken}", file=sys.stderr)
+    return [ExitCode.SURROUNDINGS]
 
 
 def _usage(rule: Any, word: str) -> Any:
@@ -155,17 +337,40 @@ def _usage(rule: Any, word: str) -> Any:
         raise UsageError(str(error)) from None
 
 
-def _collect(stream: Iterator[Result], results: list[Result], total: int) -> bool:
-    """Gather the results, with progress on stderr; True where the run is interrupted on its way."""
+def _targets(**wanted: str | None) -> dict[str, str]:
+    """The reports that are asked for, by format. Raises UsageError where two would go to one place."""
+    targets = {name: target for name, target in wanted.items() if target is not None}
+    by_target: dict[str, str] = {}
+    for name, target in targets.items():
+        other = by_target.setdefault(target if target == "-" else str(Path(target).resolve()), name)
+        if other != name:
+            place = "stdout" if target == "-" else target
+            raise UsageError(f"--{other} and --{name} both write to {place}")
+    return targets
+
+
+def _collect(
+    stream: Iterator[Result],
+    results: list[Result],
+    total: int,
+    stop: Callable[[Result], bool] | None = None,
+) -> bool:
+    """Gather the results, with progress on stderr, up to one that ``stop`` picks; True where interrupted."""
     from ascend_opcli.reporting.progress import Progress
 
+    # A CI system that stops a job sends SIGTERM: what was finished is reported then too.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     with Progress(total, sys.stderr) as progress:
         try:
             for result in stream:
                 results.append(result)
                 progress.advance(result.case.id)
+                if stop is not None and stop(result):
+                    break
         except KeyboardInterrupt:
             return True
+        finally:
+            signal.signal(signal.SIGTERM, before)
     return False
 
 
@@ -179,46 +384,77 @@ def _report(
     seconds: float,
     strict: bool,
     verbose: bool,
-    json: str | None,
+    reports: dict[str, str],
+    language: str,
 ) -> ExitCode:
     from ascend_opcli.execution import plan as planning
     from ascend_opcli.execution.facts import run_facts
-    from ascend_opcli.reporting import json_report, terminal
+    from ascend_opcli.reporting import terminal
+    from ascend_opcli.reporting.compare import side_by_side
     from ascend_opcli.reporting.summary import Summary
+    from ascend_opcli.reporting.wording import count_text
 
     summary = Summary.of(results)
     lines = summary.lines(seconds)
     if interrupted:
         lines.insert(0, f"interrupted: {len(results)} of {len(plan.cases)} cases were finished")
     # A report on stdout is alone there: the table then goes to stderr.
-    terminal.print_results(results, sys.stderr if json == "-" else sys.stdout, summary=lines, verbose=verbose)
+    stream = sys.stderr if "-" in reports.values() else sys.stdout
+    terminal.print_results(results, stream, summary=lines, verbose=verbose)
+    stream.writelines(line + "\n" for line in side_by_side(results))
     for line in planning.header_notes(plan, headers):
         print(line, file=sys.stderr)
     if plan.aside:
         print(f"{plan.aside} files in the folders are no case files", file=sys.stderr)
     if plan.deselected:
         print(f"{plan.deselected} cases were not selected", file=sys.stderr)
+    not_run = len(plan.cases) - len(results)
+    if not_run and not interrupted:
+        print(f"stopped after the first failure: {count_text(not_run, 'case')} not run", file=sys.stderr)
     if not plan.cases:
-        print("nothing was judged: no case matches", file=sys.stderr)
-    codes = [summary.exit_code(strict=strict)]
+        said = UNCHANGED if plan.unchanged else "nothing was judged: no case matches"
+        print(said, file=sys.stderr)
+    codes = [ExitCode.PASSED if plan.unchanged else summary.exit_code(strict=strict)]
     if interrupted:
         codes.append(ExitCode.INTERRUPTED)
-    if json is not None:
+    if reports:
+        from ascend_opcli.reporting.files import write_text
+        from ascend_opcli.reporting.finished import FinishedRun
+        from ascend_opcli.reporting.formats import FORMATS
+
         facts = {
             **run_facts(),
-            "backend": "host",
+            "backend": _backend(results),
             "product": product,
             "seed": seed,
             "arguments": sys.argv[1:],
         }
-        report = json_report.document(results, facts, seconds, complete=not interrupted)
-        try:
-            json_report.write_text(json, json_report.dump(report))
-        except SurroundingsError as error:
-            print(f"opcli: {error}", file=sys.stderr)
-            codes.append(ExitCode.SURROUNDINGS)
+        run = FinishedRun(results, facts, seconds, len(plan.cases), not (interrupted or not_run), language)
+        for name, target in reports.items():
+            try:
+                write_text(target, FORMATS[name](run))
+            except SurroundingsError as error:
+                print(f"opcli: {error}", file=sys.stderr)
+                codes.append(ExitCode.SURROUNDINGS)
     return ExitCode.worst(codes)
 
 
 def _backend(results: list[Result]) -> str:
     return results[0].backend if results else "host"
+
+
+def _is_sha256(text: str) -> bool:
+    return len(text) == 64 and all(c in "0123456789abcdefABCDEF" for c in text)
+
+
+def _bytes(text: str | None) -> int | None:
+    """``2GiB``, ``500MB`` or a bare number of bytes."""
+    if text is None:
+        return None
+    units = {"": 1, "b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
+    number = text.strip().rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
+    unit = text.strip()[len(number) :].strip().lower()
+    try:
+        return int(float(number) * units[unit])
+    except (KeyError, ValueError, OverflowError):
+        raise UsageError(f"--memory-limit takes a size such as 2GiB, not '{text}'") from None

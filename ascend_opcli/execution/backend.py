@@ -33,6 +33,9 @@ class Executor(Protocol):
     name: str
     product: str | None
 
+    def refuse(self, operator: Operator, case: Case, product: str) -> Outcome | None:
+        """The outcome of a call that needs no data to be settled; None where it must be run to be known."""
+
     def run(self, operator: Operator, case: Case, call: Call) -> Outcome:
         """The outcome of one call on ``call.product``."""
 
@@ -42,6 +45,9 @@ class Host:
 
     name = host.NAME
     product: str | None = None
+
+    def refuse(self, operator: Operator, case: Case, product: str) -> Outcome | None:
+        return host.refuse(operator, case, product)
 
     def run(self, operator: Operator, case: Case, call: Call) -> Outcome:
         refused = host.refuse(operator, case, call.product)
@@ -73,29 +79,31 @@ class OnDevice:
                 None  # a SoC that nobody has mapped: the contract of the default product is only noted
             )
 
+    def refuse(self, operator: Operator, case: Case, product: str) -> Outcome | None:  # noqa: ARG002
+        return None  # on a device the operator decides
+
     def run(self, operator: Operator, case: Case, call: Call) -> Outcome:
         hazard = unchecked(operator, case.arguments)
         if hazard is not None:
             return Outcome(self.name, findings=(f"not checked by the operator: {hazard}",))
         outcome = _repeated(case, lambda: self._device.run(operator.signature, case, call.product))
-        note = _differs(predict(operator, case.arguments, call.product), outcome)
+        note = _differs(operator, predict(operator, case.arguments, call.product), outcome)
         return dataclasses.replace(outcome, notes=(*outcome.notes, *note))
 
 
-def _differs(predicted: object, outcome: Outcome) -> tuple[str, ...]:
+def _differs(operator: Operator, predicted: object, outcome: Outcome) -> tuple[str, ...]:
     """On a device the operator decides; where our contract said otherwise, that is worth a note."""
     if outcome.error or (outcome.findings and not outcome.outputs):
         return ()
+    contract = "the generic contract" if operator.generic else "the contract"
     if isinstance(predicted, Refusal) and outcome.status == 0:
-        return (
-            f"the contract predicts {predicted.status} ({predicted.rule}); the operator accepted the call",
-        )
+        return (f"{contract} predicts {predicted.status} ({predicted.rule}); the operator accepted the call",)
     if isinstance(predicted, Refusal) and outcome.status != predicted.status:
         return (
-            f"the contract predicts {predicted.status} ({predicted.rule}); the operator gave {outcome.status}",
+            f"{contract} predicts {predicted.status} ({predicted.rule}); the operator gave {outcome.status}",
         )
     if predicted is None and outcome.status != 0:
-        return ("the contract predicts that the call is accepted",)
+        return (f"{contract} predicts that the call is accepted",)
     return ()
 
 
@@ -199,6 +207,17 @@ def installed_headers(
     from ascend_opcli.backends.cann.discovery import Headers, header_folders
 
     return Headers(environ, opp) if header_folders(environ, opp) else None
+
+
+def installed_cann(environ: Mapping[str, str] = os.environ) -> str | None:
+    """The version of the CANN that the environment names, None where there is none or it does not say."""
+    if not cann_traces(environ):
+        return None
+    from ascend_opcli.backends.cann.discovery import root
+    from ascend_opcli.backends.cann.doctor import cann_version
+
+    home = root(environ)
+    return cann_version(home) if home is not None else None
 
 
 def product_of(case: Case, executor: Executor, default: str | None) -> str:

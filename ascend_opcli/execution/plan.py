@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The cases to run, in order; ``deselected`` and ``aside`` count what was left out, cases and files."""
+    """The cases to run, in order; ``deselected`` and ``aside`` count what was left out, cases and files.
+
+    ``unchanged`` says that there were cases, and that the change which was to be judged touches none of them.
+    """
 
     cases: tuple[Case, ...]
     files: int = 0
     deselected: int = 0
     aside: int = 0
+    unchanged: bool = False
 
 
 def of_paths(
@@ -72,6 +76,13 @@ def select(plan: Plan, *tests: Callable[[Case], bool]) -> Plan:
     """The plan with the cases that pass every test."""
     kept = tuple(case for case in plan.cases if all(test(case) for test in tests))
     return dataclasses.replace(plan, cases=kept, deselected=plan.deselected + len(plan.cases) - len(kept))
+
+
+def touched_only(plan: Plan, touched: Callable[[Case], bool]) -> Plan:
+    """The plan with the cases that a change touches. Asked before any other selection: a change that touches an
+    operator whose cases are then all deselected has gone unjudged, which is something else than no change."""
+    kept = select(plan, touched)
+    return dataclasses.replace(kept, unchanged=bool(plan.cases) and not kept.cases)
 
 
 def one_case(plan: Plan, why: str) -> Case:

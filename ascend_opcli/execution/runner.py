@@ -6,18 +6,35 @@ import dataclasses
 import datetime
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ascend_opcli.backends import host
 from ascend_opcli.casefile.inline import repro
-from ascend_opcli.errors import UsageError
+from ascend_opcli.errors import CaseFileError, OpcliError, UsageError
 from ascend_opcli.execution.backend import Executor, Host, product_of
-from ascend_opcli.model import Case, Result, StandardChoice, Timings, Verdict, Word
+from ascend_opcli.execution.memory import too_large
+from ascend_opcli.model import Call, Case, Outcome, Result, StandardChoice, Timings, Verdict, Word
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.custom import operator_of
-from ascend_opcli.operators.evaluate import ReferenceFailure, golden
+from ascend_opcli.operators.evaluate import Golden, ReferenceFailure, golden
+from ascend_opcli.operators.operator import Operator
+from ascend_opcli.verification.earlier import Earlier
 from ascend_opcli.verification.verdict import apply_known_issue, judge_outputs, judge_status
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A case that failed, with all that was computed of it.
+
+    ``golden`` is None where the status settled the verdict or nothing has a reference.
+    """
+
+    result: Result
+    operator: Operator
+    call: Call
+    outcome: Outcome
+    golden: Golden | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +42,20 @@ class Settings:
     """What a run is asked for beside its cases.
 
     ``product`` serves cases that name none; ``cann`` is the installed version, where there is one; ``today``
-    decides whether a known issue has expired.
+    decides whether a known issue has expired. ``memory_limit`` bounds the bytes of a case's tensors; without
+    one it is half of what is free. ``all_standards`` adds how every standard would judge.
+    ``on_failure`` is handed every case that fails, and what it returns is noted with the result.
     """
 
     product: str | None = None
     cann: str | None = None
+    memory_limit: int | None = None
     standard: StandardChoice | None = None
+    all_standards: bool = False
     inputs_sha256: str | None = None
     allow_code: bool = False
     today: datetime.date = dataclasses.field(default_factory=datetime.date.today)
+    on_failure: Callable[[Failure], str] | None = None
 
 
 def run_cases(
@@ -44,49 +66,94 @@ def run_cases(
     Each result is complete when it is yielded. Raises UsageError where the inputs are not those that
     ``inputs_sha256`` names.
     """
+    earlier = Earlier()
     for case in cases:
-        yield run_case(case, settings, executor or Host())
+        yield run_case(case, settings, executor or Host(), earlier)
 
 
-def run_case(case: Case, settings: Settings, executor: Executor) -> Result:
-    """Run and judge one case."""
+def run_case(case: Case, settings: Settings, executor: Executor, earlier: Earlier | None = None) -> Result:
+    """Run and judge one case. ``earlier`` holds the outputs of the calls before it, and then its own."""
     product = product_of(case, executor, settings.product)
     result = Result(case, product, executor.name, Verdict(Word.SKIP))
+    made: _Made | None = None
     reason = _not_here(case, product, executor, settings)
     if reason is None:
         try:
-            result = _run(case, settings, executor, result)
+            result, made = _run(case, settings, executor, result, earlier)
         except MemoryError as error:
             result = dataclasses.replace(
                 result, verdict=Verdict(Word.ERROR, f"does not fit in memory: {error}")
             )
         except ReferenceFailure as error:
-            result = dataclasses.replace(result, verdict=Verdict(Word.ERROR, str(error)))
+            result = dataclasses.replace(result, verdict=Verdict(Word.ERROR, " ".join(str(error).split())))
+        except OpcliError:
+            raise
+        except Exception as error:
+            # Whatever goes wrong with one case, the others are still run and reported.
+            sentence = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            result = dataclasses.replace(result, verdict=Verdict(Word.ERROR, sentence))
     else:
         result = dataclasses.replace(result, verdict=Verdict(Word.SKIP, reason))
     verdict = apply_known_issue(case, result.verdict, settings.today)
-    return dataclasses.replace(result, verdict=verdict, repro=repro(case, result.inputs_sha256))
+    result = dataclasses.replace(result, verdict=verdict, repro=_repro(case, settings, result.inputs_sha256))
+    if settings.on_failure is None or made is None or verdict.word is not Word.FAIL:
+        return result
+    note = settings.on_failure(Failure(result, *made))
+    return dataclasses.replace(result, verdict=dataclasses.replace(verdict, notes=(*verdict.notes, note)))
 
 
-def _run(case: Case, settings: Settings, executor: Executor, blank: Result) -> Result:
-    operator = operator_of(case, allow_code=settings.allow_code)
+def _repro(case: Case, settings: Settings, inputs_sha256: str) -> str:
+    """The command that runs this case again as it was run: what the command line set comes along."""
+    if settings.product is not None and case.product is None:
+        case = dataclasses.replace(case, product=settings.product)
+    return repro(case, inputs_sha256, standard=settings.standard, allow_code=settings.allow_code)
+
+
+_Made = tuple[Operator, Call, Outcome, "Golden | None"]
+
+
+def _run(
+    case: Case, settings: Settings, executor: Executor, blank: Result, earlier: Earlier | None
+) -> tuple[Result, _Made | None]:
+    try:
+        operator = operator_of(case, allow_code=settings.allow_code)
+    except ValueError as error:
+        raise CaseFileError(str(error), case.where) from None
     clock = _Clock()
+    lack = too_large(case, settings.memory_limit)
+    refused = executor.refuse(operator, case, blank.product)
+    if refused is not None and (lack is not None or refused.skip):
+        # The status needs no data, and the data would not fit.
+        return _settled(case, refused, blank), None
+    if lack is not None:
+        return dataclasses.replace(blank, verdict=Verdict(Word.SKIP, lack)), None
     with clock("generate"):
         call = make_call(case, operator.signature, blank.product)
-    if settings.inputs_sha256 is not None and not call.inputs_sha256.startswith(settings.inputs_sha256):
+    if settings.inputs_sha256 is not None and call.inputs_sha256 != settings.inputs_sha256.lower():
         wanted, got = settings.inputs_sha256, call.inputs_sha256
         raise UsageError(f"the inputs of {case.id} are not the same: expected sha256 {wanted}, got {got}")
     with clock("run"):
         outcome = executor.run(operator, case, call)
-    verdict = judge_status(case, outcome)
+    verdict, truth = judge_status(case, outcome), None
     if verdict is None:
         with clock("golden"):
             truth = golden(operator, call) if operator.reference is not None else None
         with clock("judge"):
-            verdict = judge_outputs(case, operator, call, outcome, truth, override=settings.standard)
+            verdict = judge_outputs(
+                case,
+                operator,
+                call,
+                outcome,
+                truth,
+                override=settings.standard,
+                all_standards=settings.all_standards,
+                earlier=earlier,
+            )
+        if earlier is not None:
+            earlier.add(case.operator, outcome)
     else:
         verdict = dataclasses.replace(verdict, notes=(*outcome.notes, *verdict.notes))
-    return dataclasses.replace(
+    result = dataclasses.replace(
         blank,
         verdict=verdict,
         status=outcome.status,
@@ -98,6 +165,7 @@ def _run(case: Case, settings: Settings, executor: Executor, blank: Result) -> R
         inputs_sha256=call.inputs_sha256,
         timings=clock.timings(),
     )
+    return result, (operator, call, outcome, truth)
 
 
 def _not_here(case: Case, product: str, executor: Executor, settings: Settings) -> str | None:
@@ -133,10 +201,20 @@ def _within(bound: str, there: str) -> bool:
     low, high = ([int(n) for n in re.findall(r"\d+", text)] for text in (match["version"], there))
     width = max(len(low), len(high))
     a, b = high + [0] * (width - len(high)), low + [0] * (width - len(low))
-    return {">=": a >= b, ">": a > b, "<=": a <= b, "<": a < b, "==": a == b, "": a == b}[match["sign"] or ""]
+    return {">=": a >= b, ">": a > b, "<=": a <= b, "<": a < b, "==": a == b, "!=": a != b, "": a == b}[
+        match["sign"] or ""
+    ]
 
 
-_BOUND = re.compile(r"^(?P<sign>>=|<=|==|>|<)?\s*v?(?P<version>\d[\w.]*)$")
+_BOUND = re.compile(r"^(?P<sign>>=|<=|==|!=|>|<)?\s*v?(?P<version>\d[\w.]*)$")
+
+
+def _settled(case: Case, outcome: Outcome, blank: Result) -> Result:
+    """The result of a call that is refused before it has any data."""
+    verdict = judge_status(case, outcome) or Verdict(Word.ERROR, "the call was neither run nor refused")
+    return dataclasses.replace(
+        blank, verdict=verdict, status=outcome.status, phase=outcome.phase, message=outcome.message
+    )
 
 
 class _Clock:

@@ -11,6 +11,9 @@ from ascend_opcli.model import Case
 _TOKEN = re.compile(r"\s*(?:(?P<paren>[()])|(?P<word>[^\s()]+))")
 Test = Callable[[str], bool]
 
+MAX_WORDS = 200
+"""Each may open one more level, and every level is a call."""
+
 
 def matcher(expression: str) -> Callable[[Case], bool]:
     """A test of cases: words found in the id or the tags, case ignored, with ``and``, ``or``, ``not`` and brackets.
@@ -18,6 +21,8 @@ def matcher(expression: str) -> Callable[[Case], bool]:
     Raises UsageError where the expression does not parse.
     """
     tokens = [m["paren"] or m["word"] for m in _TOKEN.finditer(expression)]
+    if len(tokens) > MAX_WORDS:
+        raise UsageError(f"-k: the expression has more than {MAX_WORDS} words and brackets")
     test, rest = _either(tokens, expression)
     if rest:
         raise UsageError(f"-k '{expression}': '{rest[0]}' is not expected there")

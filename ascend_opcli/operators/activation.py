@@ -21,6 +21,7 @@ from ascend_opcli.operators.contract import (
     castable,
     change,
     scalar_castable,
+    scalar_value,
     tensor,
     to_dtype,
     to_shape,
@@ -43,7 +44,7 @@ EVERY_BUT_200I = ("ascend950", "atlas_a3", "atlas_a2", "atlas_inference", "atlas
 
 
 def _negative_alpha(arguments: Arguments, _product: str) -> str | None:
-    alpha = attribute_value(arguments, "alpha")
+    alpha = scalar_value(arguments, "alpha")
     if not attribute_value(arguments, "isResult") or isinstance(alpha, complex) or not np.float32(alpha) < 0:
         return None
     return f"alpha is {alpha}, which must not be negative when isResult is true"
@@ -116,6 +117,8 @@ def _elu_odd(arguments: Arguments) -> list[Variation]:
             lambda inputScale, isResult: isResult and inputScale == 0,
         ),
         Divergence("the document's parameter table swaps the words gradInput and gradOutput"),
+        Divergence("the experimental 910b kernel also takes float16 and bfloat16 in with float32 out"),
+        Divergence("the 950 tiling joins its two shape checks by 'and', harmless behind the entry's own checks"),
         Divergence("the document does not say that a NaN alpha passes the check of isResult"),
     ),
 )
@@ -168,7 +171,7 @@ def _at_most(self: np.ndarray, threshold: Any) -> np.ndarray:
 
 
 def _int64_threshold(arguments: Arguments, _product: str) -> str | None:
-    threshold = attribute_value(arguments, "threshold")
+    threshold = scalar_value(arguments, "threshold")
     if isinstance(threshold, complex) or _is_relu(threshold):
         return None
     for name in ("gradOutput", "self"):
@@ -283,6 +286,11 @@ _THRESHOLD_DTYPES = by_product(
         ),
         Divergence(
             "the experimental kernel compares float16 in float16 and brings int8 and int32 back by truncation"
+        ),
+        Divergence("the experimental relu_grad_v2 brings int8 back by CAST_ROUND, ties away from zero"),
+        Divergence(
+            "the experimental relu_grad works bfloat16, int8 and int32 by minimum, maximum and multiplication,"
+            " where NaN differs; its page says x >= 0"
         ),
         Divergence(
             "the experimental relu_grad_v2 refuses |threshold| > 1.19e-7 and broadcasting, and takes int64"

@@ -22,6 +22,7 @@ from ascend_opcli.operators.contract import (
 from ascend_opcli.operators.operator import (
     Arguments,
     Divergence,
+    Unchecked,
     attribute_value,
     fill,
     like,
@@ -60,6 +61,19 @@ def _one_element(name: str) -> Check:
         ]
 
     return Check(f"{name} has shape [1] or []", test, how, TILING)
+
+
+def _other_size(arguments: Arguments) -> str | None:
+    """The kernel writes one element to each output, whatever their shapes say."""
+    if _skips_tiling(arguments):
+        return None
+    for name in _OUTPUTS:
+        spec = tensor(arguments, name)
+        if spec is not None and spec.count == 0:
+            return f"{name} is empty and would be written out of bounds"
+        if spec is not None and spec.count > 1:
+            return f"{name} has {spec.count:,} elements, of which all but the first are never written"
+    return None
 
 
 def _odd(arguments: Arguments) -> list[Variation]:
@@ -120,6 +134,7 @@ def _branches(
     outputs={"updatedScale": like("currentScale"), "updatedGrowthTracker": like("growthTracker")},
     short={"growthTracker": with_dtype("int32")},
     data={"currentScale": fill(65536.0), "growthTracker": fill(0), "foundInf": fill(0.0)},
+    unchecked=(Unchecked(_other_size),),
     sample_shape=(1,),
     odd=_odd,
     branches=_branches,
@@ -145,6 +160,8 @@ def _branches(
             "the document's table gives growthFactor and backoffFactor as float; the prototype"
             " has double, narrowed to float32"
         ),
+        Divergence("strided tensors are not supported, and nothing checks for them"),
+        Divergence("growthFactor below 1, backoffFactor above 1, negative ones and NaN are not checked"),
         Divergence("shape [1] is documented, rank 0 is accepted too; the outputs' shapes are not checked"),
     ),
     rounds_to=lambda dtypes: dtypes["currentScale"],

@@ -9,12 +9,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
 
 from ascend_opcli.model import Argument, Attribute, Fill, Shape, TensorSpec
 from ascend_opcli.operators.operator import Arguments, Operator, broadcast_shape, first_spec
 from ascend_opcli.operators.products import PRODUCTS
-from ascend_opcli.tensors.dtypes import DTYPES
+from ascend_opcli.tensors.dtypes import DTYPES, round_to
 
 NULLPTR = 161001
 INVALID = 161002
@@ -503,6 +505,16 @@ def scalar_dtype(argument: Argument) -> str | None:
     if isinstance(value, int):
         return "int64"
     return "complex128" if isinstance(value, complex) else "float64"
+
+
+def scalar_value(arguments: Arguments, name: str) -> Any:
+    """The value that an aclScalar holds: rounded to its own dtype where one was written; None for null."""
+    argument = arguments[name]
+    if not isinstance(argument, Attribute) or isinstance(argument.value, (str, tuple)):
+        return None
+    if argument.dtype is None:
+        return argument.value
+    return round_to(np.asarray([argument.value]), argument.dtype)[0].item()
 
 
 def can_cast(source: str, target: str) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import importlib.util
 import re
+import sys
 from pathlib import Path
+from typing import Any
 
 from ascend_opcli.model import Case
 from ascend_opcli.operators.catalog import UnknownOperator, find
@@ -94,8 +98,23 @@ def _import(path: Path, function: str) -> Reference:
     if spec is None or spec.loader is None:
         raise ValueError(f"{path.name} cannot be imported")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"{path.name} cannot be imported: {type(error).__name__}: {error}") from None
     found = getattr(module, function, None)
     if not callable(found):
         raise ValueError(f"{path.name} has no function {function}")
-    return found  # type: ignore[no-any-return]
+    return _aside(found)
+
+
+def _aside(function: Reference) -> Reference:
+    """The function with what it prints on stderr: stdout belongs to the report."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with contextlib.redirect_stdout(sys.stderr):
+            return function(*args, **kwargs)
+
+    return run

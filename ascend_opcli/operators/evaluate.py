@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Attribute, Call, Tensor, TensorSpec
-from ascend_opcli.operators.contract import scalar_dtype
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, round_to, widen
 from ascend_opcli.tensors.layout import view
@@ -73,7 +72,7 @@ def _evaluate(operator: Operator, call: Call, run: Any, notes: _Notes | None) ->
     if operator.reference is None:
         raise ReferenceFailure(f"{operator.name} has no reference")
     kernel = operator.rounds_to(_dtypes(call)) if operator.rounds_to is not None else None
-    values = _attributes(operator, call)
+    values = _attributes(operator, call, run)
     values["kernel_dtype"] = numpy_dtype(kernel) if kernel else None
     values["dtypes"] = _dtypes(call)
     arrays = {
@@ -83,11 +82,14 @@ def _evaluate(operator: Operator, call: Call, run: Any, notes: _Notes | None) ->
         arrays[name] = _flat_like(arrays[name], arrays[other])
     names = [p.name for p in operator.signature.outputs if call.outputs.get(p.name) is not None]
     exact = run is np.float64 and notes is not None
-    sink = _Sink(call, names, kernel, exact)
+    sink = _Sink(call, names, kernel, exact, flat=bool(operator.flat_like))
     with np.errstate(all="ignore"):
         for position, block in _blocks(operator, arrays):
             inputs = {name: _in_run_dtype(array, run) for name, array in block.items()}
-            result = pick(operator.reference, {**inputs, **values})
+            try:
+                result = pick(operator.reference, {**inputs, **values})
+            except (Exception, SystemExit) as error:  # a case's own reference may raise anything
+                raise ReferenceFailure(f"the reference raised {type(error).__name__}: {error}") from error
             sink.put(position, result if isinstance(result, (tuple, list)) else (result,))
             if notes is not None:
                 notes.look(position, {**inputs, **values})
@@ -100,7 +102,7 @@ def pick(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
     return function(**(values if names is None else {name: values[name] for name in names if name in values}))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...] | None:
     """The names of a function's parameters, None where it takes any."""
     parameters = inspect.signature(function).parameters.values()
@@ -163,11 +165,16 @@ def _in_run_dtype(array: Any, run: Any) -> Any:
     """Floats in the run's dtype, complex likewise; integers and booleans as they are."""
     if isinstance(array, tuple):
         return tuple(_in_run_dtype(np.atleast_1d(a), run) for a in array)
-    if not isinstance(array, np.ndarray) or array.dtype.kind in "biu":
+    if not isinstance(array, np.ndarray):
         return array
     if array.dtype.kind == "c":
-        return array.astype(np.complex128 if run is np.float64 else np.complex64)
-    return widen(array, run)
+        made = array.astype(np.complex128 if run is np.float64 else np.complex64)
+    else:
+        made = array if array.dtype.kind in "biu" else widen(array, run)
+    # A reference that writes into its inputs would change what the next run reads.
+    made = made.view()
+    made.flags.writeable = False
+    return made
 
 
 def _dtypes(call: Call) -> dict[str, str | None]:
@@ -178,8 +185,12 @@ def _dtypes(call: Call) -> dict[str, str | None]:
     return {name: spec.dtype if isinstance(spec, TensorSpec) else None for name, spec in specs.items()}
 
 
-def _attributes(operator: Operator, call: Call) -> dict[str, Any]:
-    """Attributes as NumPy scalars of the dtype in which the operator holds them, and as written (``exact_``)."""
+def _attributes(operator: Operator, call: Call, run: Any) -> dict[str, Any]:
+    """Attributes as NumPy scalars of the dtype in which the operator holds them, and as written (``exact_``).
+
+    Where nobody has said how a float is held, it has the run's dtype; the whole numbers and booleans of an
+    aclScalar stay Python's, which do not widen a tensor's dtype.
+    """
     values: dict[str, Any] = {}
     for param in operator.signature.attributes:
         bound = call.arguments.get(param.name)
@@ -188,25 +199,38 @@ def _attributes(operator: Operator, call: Call) -> dict[str, Any]:
             continue
         value: Any = bound.value
         values[f"exact_{param.name}"] = value
-        if param.type == "aclScalar" and not isinstance(value, (str, tuple)):
-            dtype = scalar_dtype(bound)
-            value = round_to(np.asarray([value]), dtype)[0] if bound.dtype is not None and dtype else value
-        held = operator.held.get(param.name) or _natural(param.type)
-        with np.errstate(all="ignore"):
-            if held is not None and not isinstance(value, (str, tuple)):
-                value = numpy_dtype(held).type(value)
-        values[param.name] = value
+        if param.type == "aclScalar" and bound.dtype is not None and not isinstance(value, (str, tuple)):
+            value = round_to(np.asarray([value]), bound.dtype)[0].item()
+        values[param.name] = _held(value, operator.held.get(param.name) or _WHOLE.get(param.type), run)
     return values
 
 
-def _natural(c_type: str) -> str | None:
-    return {"double": "float64", "float": "float32"}.get(c_type)
+_WHOLE = {
+    "int64_t": "int64",
+    "int32_t": "int32",
+    "int": "int32",
+    "int8_t": "int8",
+    "uint64_t": "uint64",
+    "uint32_t": "uint32",
+    "bool": "bool",
+}
+
+
+def _held(value: Any, dtype: str | None, run: Any) -> Any:
+    if isinstance(value, (str, tuple)):
+        return value
+    if dtype is not None:
+        if isinstance(value, complex) and DTYPES[dtype].kind != "complex":
+            value = value.real
+        return round_to(np.asarray([value]), dtype)[0]
+    return run(value) if isinstance(value, float) else value
 
 
 class _Sink:
     """Collects a reference's results, block by block, in each output's dtype or as a golden."""
 
-    def __init__(self, call: Call, names: list[str], kernel: str | None, exact: bool) -> None:
+    def __init__(self, call: Call, names: list[str], kernel: str | None, exact: bool, *, flat: bool) -> None:
+        self._flat = flat
         self._specs: list[Any] = [call.outputs[name] for name in names]
         self._names, self._kernel, self._exact = names, kernel, exact
         self._whole: list[Any] = [None] * len(names)
@@ -231,14 +255,13 @@ class _Sink:
                 self._whole[i][position : position + part.size] = part
 
     def _finish(self, result: Any, spec: TensorSpec) -> np.ndarray:
-        rounded = self._round(np.atleast_1d(np.asarray(result)), spec.dtype)
-        if rounded.size != spec.count:
-            if rounded.size != 1:
-                raise ReferenceFailure(
-                    f"the reference gives {rounded.size:,} elements for an output of shape {list(spec.shape)}"
-                )
-            rounded = np.full(spec.count, rounded.reshape(-1)[0], rounded.dtype)
-        return rounded.reshape(spec.shape)
+        whole = np.asarray(result)
+        # Axes of one element may come and go; nothing else may, unless the kernel knows flat memory only.
+        shapes = [tuple(d for d in shape if d != 1) for shape in (whole.shape, spec.shape)]
+        if shapes[0] != shapes[1] and not (self._flat and whole.size == spec.count):
+            gives, wanted = list(whole.shape), list(spec.shape)
+            raise ReferenceFailure(f"the reference gives the shape {gives} for an output of shape {wanted}")
+        return self._round(whole.reshape(-1), spec.dtype).reshape(spec.shape)
 
     def _round(self, part: np.ndarray, dtype: str) -> np.ndarray:
         kind = DTYPES[dtype].kind

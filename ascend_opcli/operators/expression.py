@@ -58,6 +58,16 @@ _COMPARE: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Eq: op.eq,
     ast.NotEq: op.ne,
 }
+
+
+def _most(name: str) -> int:
+    """How many arguments a function takes without names: NumPy's next one would be where to write."""
+    if name in ("clip", "where", "moveaxis", "swapaxes", "roll"):
+        return 3
+    function = FUNCTIONS[name]
+    return function.nin if isinstance(function, np.ufunc) else 2
+
+
 _KEYWORDS = frozenset({"axis", "keepdims", "ddof", "axes", "shift", "k"})
 
 
@@ -111,6 +121,10 @@ def _check(node: ast.AST, names: frozenset[str], depth: int) -> None:
             if name not in FUNCTIONS:
                 raise ValueError(
                     f"the reference calls '{name}', which it cannot{did_you_mean(name, FUNCTIONS)}"
+                )
+            if len(arguments) > _most(name):
+                raise ValueError(
+                    f"the reference gives {name} {len(arguments)} arguments, it takes {_most(name)}"
                 )
             for keyword in keywords:
                 if keyword.arg not in _KEYWORDS:

@@ -135,6 +135,11 @@ def _kernel_dtype(dtypes: Any) -> str:
             "the whole difference is multiplied by invstd * weight; the experimental document's"
             " formula sets the bracket elsewhere"
         ),
+        Divergence("the document gives counter rank 1 to 8; the operator checks at most 8 only"),
+        Divergence(
+            "an executor in circulation writes the sum into counter itself, needs weight and returns float32 whatever"
+            " the inputs are"
+        ),
         Divergence("the document calls sumDy a mean; it is the sum, and the operator divides it by N"),
         Divergence(
             "the experimental 910b kernel multiplies (difference * invstd) * weight, and takes"

@@ -61,7 +61,8 @@ class Operator:
     can differ. ``branches`` maps the same arguments to named masks. ``either`` returns a mask of elements
     for which both sides of a threshold are right, and the values of the other side. ``flat_like`` names
     inputs that the kernel reads as flat memory of another's size. ``sample_shape`` and ``sample_attributes``
-    make an ordinary call of it. ``custom`` marks an operator that nobody has documented,
+    make an ordinary call of it. ``generic`` marks a contract made of the documents' lists
+    alone. ``custom`` marks an operator that nobody has documented,
     ``declared`` one whose signature came from a prototype and is not the catalog's.
     """
 
@@ -90,6 +91,7 @@ class Operator:
     standard: str | None = None
     sample_shape: Shape = (2, 3, 4)
     sample_attributes: Mapping[str, bool | int | float | str] = field(default_factory=dict)
+    generic: bool = False
     custom: bool = False
     declared: bool = False
 
@@ -139,6 +141,23 @@ class Operator:
             if spec is not None:
                 return spec.dtype, spec.shape
         return "float32", (1,)
+
+    def infer_members(self, name: str, arguments: Arguments) -> tuple[tuple[str, Shape], ...]:
+        """Dtype and shape of every member of a tensor list that the case leaves out.
+
+        Member by member from the members of the input lists, as many as the first of them has; one where there
+        is none. Never fails.
+        """
+        lists = {n: a for n, a in arguments.items() if isinstance(a, tuple)}
+        first = next((a for p in self.signature.inputs if (a := lists.get(p.name)) is not None), None)
+        if first is None:
+            return (self.infer_output(name, arguments),)
+        return tuple(
+            self.infer_output(
+                name, {**arguments, **{n: a[i] if i < len(a) else None for n, a in lists.items()}}
+            )
+            for i in range(len(first))
+        )
 
     def supports(self, product: str) -> bool:
         """Whether the documents list the product."""

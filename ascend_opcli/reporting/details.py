@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from ascend_opcli import status as codes
 from ascend_opcli.model import Census, Element, OutputReport, Result
+from ascend_opcli.reporting.escape import one_line, visible
+from ascend_opcli.reporting.terminal_pictures import picture_lines
 from ascend_opcli.reporting.wording import (
     argument_text,
     count_text,
@@ -17,10 +20,13 @@ from ascend_opcli.reporting.wording import (
 )
 
 
-def detail_lines(result: Result) -> Iterator[str]:
-    """The lines of one result, first the id, then indented by two."""
-    yield f"{verdict_text(result)} {result.case.id}  ({result.case.operator}, {result.product})"
-    yield f"  {result.verdict.reason}"
+def detail_lines(result: Result, *, ascii_only: bool = True) -> Iterator[str]:
+    """The lines of one result, first the id, then indented by two; pictures in ASCII or in block characters."""
+    yield f"{verdict_text(result)} {one_line(result.case.id)}  ({result.case.operator}, {result.product})"
+    yield f"  {visible(result.verdict.reason)}"
+    for output in result.verdict.outputs:
+        if output.diagnosis:
+            yield f"  {output.name + ': ' if len(result.verdict.outputs) > 1 else ''}{output.diagnosis}"
     if result.status not in (None, 0):
         code = (
             codes.lookup(result.status or 0)
@@ -31,7 +37,7 @@ def detail_lines(result: Result) -> Iterator[str]:
             yield f"  {code.code}: {code.fix}"
     for output in result.verdict.outputs:
         if not output.passed:
-            yield from _output_lines(output)
+            yield from output_lines(output, ascii_only=ascii_only)
     arguments = ", ".join(f"{n} {argument_text(a)}" for n, a in result.case.arguments.items())
     yield f"  call: {arguments}"
     if result.message and result.message not in result.verdict.reason:
@@ -68,23 +74,37 @@ def _quoted(title: str, text: str) -> Iterator[str]:
         yield f"    | ... {len(lines) - MAX_QUOTED} more lines"
 
 
-def _output_lines(output: OutputReport) -> Iterator[str]:
+def output_lines(output: OutputReport, *, ascii_only: bool = True) -> Iterator[str]:
+    """The rule, the census, the pictures, what would pass and the worst elements of one output."""
     yield f"  {output.name}: {output.rule}"
-    yield f"    standard {output.standard}, from the {output.origin}"
+    yield f"    standard {output.standard}, from the {output.origin.removeprefix('the ')}"
     if output.census.total:
         yield f"    {census_text(output.census)}"
-    needed = [
-        f"{name} {error_text(value)}"
-        for name, value in (("atol", output.atol_needed), ("rtol", output.rtol_needed))
-        if value is not None
-    ]
-    if needed:
-        yield f"    would pass with {' or '.join(needed)}"
+    yield from (f"    {line}" for line in picture_lines(output, ascii_only=ascii_only))
+    if needed := needed_text(output):
+        yield f"    {needed}"
     if output.worst:
         yield "    worst elements:"
         yield from (f"      {element_text(e)}" for e in output.worst)
-    if output.floor is not None and output.floor > 1:
-        yield f"    the host result uses {share_text(output.floor)} of this tolerance: no kernel can reach it"
+    if floor := floor_text(output):
+        yield f"    {floor}"
+
+
+def needed_text(output: OutputReport) -> str:
+    """The tolerances with which the output would pass; nothing where none would do."""
+    needed = [
+        f"{name} {error_text(value)}"
+        for name, value in (("atol", output.atol_needed), ("rtol", output.rtol_needed))
+        if value is not None and math.isfinite(value)
+    ]
+    return f"would pass with {' or '.join(needed)}" if needed else ""
+
+
+def floor_text(output: OutputReport) -> str:
+    """That no kernel can meet the tolerance, where the host result does not; else nothing."""
+    if output.floor is None or not 1 < output.floor < math.inf:
+        return ""
+    return f"the host result itself uses {share_text(output.floor)}: the tolerance is below the noise floor"
 
 
 def census_text(census: Census) -> str:

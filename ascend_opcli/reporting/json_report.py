@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import math
-import os
-import sys
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from ascend_opcli.errors import SurroundingsError
-from ascend_opcli.model import Argument, Attribute, OutputReport, Result, TensorSpec, Word
+from ascend_opcli.model import Argument, Attribute, Result, TensorSpec, Word
+from ascend_opcli.reporting.finished import FinishedRun
 from ascend_opcli.reporting.summary import Summary
 
 SCHEMA = "opcli.run/1"
+
+
+def render(run: FinishedRun) -> Iterable[str]:
+    """The report as text: a line for each result, so that a large one is written fast and read by eye too."""
+    head = document((), run.facts, run.seconds, complete=run.complete)
+    del head["results"]
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+    yield "{\n"
+    for key, value in {**head, "summary": summary_object(run.summary)}.items():
+        yield f"{encode(key)}: {encode(value)},\n"
+    yield '"results": ['
+    for number, result in enumerate(run.results):
+        yield f"{',' if number else ''}\n{encode(result_object(result))}"
+    yield "\n]\n}\n"
 
 
 def document(
     results: Sequence[Result], facts: Mapping[str, Any], seconds: float, *, complete: bool
 ) -> dict[str, Any]:
     """The whole report. ``complete`` is False for a run that was interrupted."""
-    summary = Summary.of(results)
     return {
         "schema": SCHEMA,
         "run": {**facts, "seconds": round(seconds, 6), "complete": complete},
-        "summary": {
-            "cases": summary.total,
-            **{word.value.lower(): summary.words[word] for word in Word},
-            "weak": summary.weak,
-            "seconds": dataclasses.asdict(summary.timings),
-        },
+        "summary": summary_object(Summary.of(results)),
         "results": [result_object(r) for r in results],
+    }
+
+
+def summary_object(summary: Summary) -> dict[str, Any]:
+    """The counts."""
+    return {
+        "cases": summary.total,
+        **{word.value.lower(): summary.words[word] for word in Word},
+        "weak": summary.weak,
+        "seconds": plain(summary.timings),
     }
 
 
@@ -59,11 +72,11 @@ def result_object(result: Result) -> dict[str, Any]:
         "message": result.message,
         "log": list(result.log),
         "served_by": result.served_by,
-        "outputs": [_output(o) for o in result.verdict.outputs],
+        "outputs": [plain(o) for o in result.verdict.outputs],
         "notes": list(result.verdict.notes),
         "inputs_sha256": result.inputs_sha256,
         "repro": result.repro,
-        "seconds": dataclasses.asdict(result.timings),
+        "seconds": plain(result.timings),
     }
 
 
@@ -81,47 +94,28 @@ def _argument(argument: Argument) -> Any:
     if isinstance(argument, tuple):
         return [_argument(a) for a in argument]
     if isinstance(argument, Attribute):
-        return {"value": _plain(argument.value), **({"dtype": argument.dtype} if argument.dtype else {})}
+        return {"value": plain(argument.value), **({"dtype": argument.dtype} if argument.dtype else {})}
     return None
 
 
-def _output(output: OutputReport) -> dict[str, Any]:
-    plain: dict[str, Any] = _plain(dataclasses.asdict(output))
-    return plain
-
-
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """JSON has no NaN, Inf or complex: those are written as words and as pairs."""
+    # Most values are one of these, and a long run has a million of them.
+    if value is None or type(value) in (str, int, bool):
+        return value
+    if type(value) is float:
+        return (
+            value if math.isfinite(value) else "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+        )
+    if dataclasses.is_dataclass(value):
+        return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     if isinstance(value, complex):
-        return [_plain(value.real), _plain(value.imag)]
-    if isinstance(value, float) and not math.isfinite(value):
-        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    return value
-
-
-def write_text(target: str, chunks: Iterable[str]) -> None:
-    """Write a report to a file, whole or not at all; ``-`` is stdout."""
-    if target == "-":
-        sys.stdout.writelines(chunks)
-        return
-    path = Path(target)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent or Path(), prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.writelines(chunks)
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise SurroundingsError(f"cannot write {target}: {error.strerror}") from None
+        return [plain(value.real), plain(value.imag)]
+    return plain(float(value)) if isinstance(value, float) else value
 
 
 def dump(report: Mapping[str, Any]) -> Iterable[str]:

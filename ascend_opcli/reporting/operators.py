@@ -41,7 +41,8 @@ def show_lines(operator: Operator) -> Iterator[str]:
     yield ""
     yield "products"
     for product, title in PRODUCTS.items():
-        yield f"  {product:<18} {'yes' if operator.supports(product) else 'no ':<3}  {title}"
+        there = ("yes" if operator.supports(product) else "no") if operator.products else "unknown"
+        yield f"  {product:<18} {there:<7}  {title}"
     if operator.contract:
         yield from _contract(operator)
     yield ""
@@ -61,7 +62,10 @@ def show_lines(operator: Operator) -> Iterator[str]:
 def _contract(operator: Operator) -> Iterator[str]:
     kind = "generated entry" if operator.generated else "hand-written entry"
     yield ""
-    yield f"contract of phase 1, in the order in which the operator checks ({kind})"
+    if operator.generic:
+        yield "generic contract of phase 1, from the documented lists alone (the order of checks is not documented)"
+    else:
+        yield f"contract of phase 1, in the order in which the operator checks ({kind})"
     for rule in operator.contract:
         yield f"  {codes.describe(rule.status)}: {rule.text()}"
     if operator.unchecked:

@@ -44,7 +44,9 @@ class Summary:
     def exit_code(self, *, strict: bool = False) -> ExitCode:
         """The verdict of the run: see :class:`ExitCode`. ``strict`` makes SKIP and WEAK failures."""
         codes: list[ExitCode] = []
-        if self.words[Word.FAIL] or (strict and (self.words[Word.SKIP] or self.weak)):
+        if self.words[Word.FAIL] or (
+            strict and (self.words[Word.SKIP] or self.words[Word.KNOWN] or self.weak)
+        ):
             codes.append(ExitCode.FAILED)
         if self.words[Word.ERROR]:
             codes.append(ExitCode.SURROUNDINGS)

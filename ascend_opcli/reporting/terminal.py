@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
 from ascend_opcli.model import Result, Word
 from ascend_opcli.reporting.details import detail_lines, voice_lines
+from ascend_opcli.reporting.escape import one_line
+from ascend_opcli.reporting.terminal_pictures import draws_blocks
 from ascend_opcli.reporting.wording import (
     count_text,
     error_text,
@@ -19,8 +22,11 @@ from ascend_opcli.reporting.wording import (
     worst_output,
 )
 
-MANY = 200
+MANY = 300
 """Above this many cases the table holds what failed and a line a file."""
+
+FOLDED = 1000
+"""Up to this many rows are folded into the width of a terminal, which takes a millisecond each."""
 
 HEADINGS = ("case", "operator", "dtype", "shape", "verdict", "used", "worst", "ulp", "note")
 _RIGHT = frozenset({"used", "worst", "ulp"})
@@ -46,24 +52,24 @@ def print_results(
 
     ``color`` None leaves the choice to the terminal and NO_COLOR.
     """
-    shown = (
-        list(results) if verbose or len(results) <= MANY else [r for r in results if r.verdict.word in _SHOWN]
-    )
+    brief = len(results) > MANY and not verbose
+    shown = [r for r in results if r.verdict.word in _SHOWN or _is_weak(r)] if brief else list(results)
     rows = [(r.verdict.word, row(r)) for r in shown]
     if rows:
-        if stream.isatty():
-            _print_rich(rows, stream, color)
-        else:
-            stream.writelines(line + "\n" for line in plain_table([HEADINGS, *(cells for _, cells in rows)]))
-    if len(shown) < len(results):
+        _print_table(rows, stream, color)
+    if brief:
         stream.writelines(line + "\n" for line in _by_file(results))
+    ascii_only = not draws_blocks(stream)
     for result in results:
         if result.verdict.word in _SHOWN:
             stream.write("\n")
-            stream.writelines(line + "\n" for line in detail_lines(result))
+            stream.writelines(line + "\n" for line in detail_lines(result, ascii_only=ascii_only))
         elif verbose:
             stream.writelines(line + "\n" for line in voice_lines(result))
-    for text, ids in _notes(results).items():
+    notes = _notes(results)
+    if brief and notes:
+        stream.write(f"\n{count_text(len(notes), 'note')} on what the data touch; -v shows them\n")
+    for text, ids in {} if brief else notes.items():
         stream.write(
             f"\nnote: {text}\n  {count_text(len(ids), 'case')}: {', '.join(ids[:3])}{' ...' if len(ids) > 3 else ''}\n"
         )
@@ -71,12 +77,49 @@ def print_results(
     stream.writelines(line + "\n" for line in summary)
 
 
+def _is_weak(result: Result) -> bool:
+    return any(output.weak for output in result.verdict.outputs)
+
+
+def _print_table(rows: Sequence[tuple[Word, tuple[str, ...]]], stream: IO[str], color: bool | None) -> None:
+    """By rich where it fits; in plain columns in a pipe; else with every note on a line of its own."""
+    plain = [HEADINGS, *(cells for _, cells in rows)]
+    width = _width(stream)
+    if width is None or len(rows) > FOLDED:
+        lines = list(plain_table(plain))
+    elif sum(max(map(_columns, column)) + 2 for column in zip(*plain, strict=True)) <= width:
+        _print_rich(rows, stream, color)
+        return
+    else:
+        # Without the note, and without the operator where it is the same in every row: ids stay whole.
+        drop = {len(HEADINGS) - 1} | ({1} if len({cells[1] for _, cells in rows}) == 1 else set())
+        kept = [tuple(c for i, c in enumerate(cells) if i not in drop) for cells in plain]
+        lines = list(plain_table(kept))
+        lines[1:] = [
+            f"{line}\n    {cells[-1]}" if cells[-1] else line
+            for line, (_, cells) in zip(lines[1:], rows, strict=True)
+        ]
+    paint = width is not None and (color if color is not None else _wants_color())
+    for word, line in zip([None, *(word for word, _ in rows)], lines, strict=True):
+        stream.write(f"{_painted(line, word) if paint and word else line}\n")
+
+
+def _width(stream: IO[str]) -> int | None:
+    """The columns of a terminal, None for anything else."""
+    if not stream.isatty():
+        return None
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError, AttributeError):
+        return 80
+
+
 def row(result: Result) -> tuple[str, ...]:
     """The cells of one result, in the order of :data:`HEADINGS`."""
     spec, output = lead_spec(result), worst_output(result)
     worst = output.worst[0] if output is not None and output.worst else None
     return (
-        result.case.id,
+        one_line(result.case.id),
         result.case.operator,
         spec.dtype if spec is not None else "-",
         shape_text(spec.shape) if spec is not None else "-",
@@ -84,19 +127,42 @@ def row(result: Result) -> tuple[str, ...]:
         share_text(output.used) if output is not None else "-",
         error_text(worst.absolute) if worst is not None else "0" if output is not None else "-",
         error_text(worst.ulp) if worst is not None else "0" if output is not None else "-",
-        note_text(result),
+        one_line(note_text(result)),
     )
 
 
 def plain_table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Columns padded to their widest cell, two spaces apart; the first row is the heading."""
-    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    widths = [max(map(_columns, column)) for column in zip(*rows, strict=True)]
+    right = [name in _RIGHT for name in rows[0]]
     for cells in rows:
         padded = [
-            cell.rjust(width) if name in _RIGHT else cell.ljust(width)
-            for cell, width, name in zip(cells, widths, rows[0], strict=True)
+            " " * (width - _columns(cell)) + cell if flush else cell + " " * (width - _columns(cell))
+            for cell, width, flush in zip(cells, widths, right, strict=True)
         ]
         yield "  ".join(padded).rstrip()
+
+
+def _columns(text: str) -> int:
+    """How many columns a text takes: two for each Chinese character."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+_ANSI = {Word.PASS: "32", Word.FAIL: "1;31", Word.ERROR: "1;35", Word.SKIP: "33", Word.KNOWN: "36"}
+
+
+def _wants_color() -> bool:
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in ("dumb", "unknown")
+
+
+def _painted(line: str, word: Word) -> str:
+    """The line with its verdict in colour: the first time that the word stands between two columns."""
+    before, found, after = line.partition(f"  {word.value} ")
+    return f"{before}  \x1b[{_ANSI[word]}m{word.value}\x1b[0m {after}" if found else line
 
 
 def _print_rich(rows: Sequence[tuple[Word, tuple[str, ...]]], stream: IO[str], color: bool | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -66,7 +67,7 @@ def lookup(word: str | int) -> ReturnCode:
     Raises UnknownCode with the nearest right name.
     """
     text = str(word).strip()
-    if text.lstrip("+-").isdigit():
+    if re.fullmatch(r"[+-]?[0-9]{1,12}", text, re.ASCII):
         number = int(text)
         for code in all_codes():
             if code.code == number:

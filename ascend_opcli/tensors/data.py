@@ -250,6 +250,9 @@ def check(data: Data, dtype: str, shape: Shape) -> None:
     """
     dtype = canonical(dtype)
     count = math.prod(shape)
+    written = data.values if isinstance(data, Values) else (data.value,) if isinstance(data, Fill) else ()
+    if dtype_of(dtype).kind in ("int", "uint") and any(v != v for v in written):
+        raise ValueError(f"nan is not a value of {dtype}")
     if isinstance(data, Fill):
         literals((data.value,), dtype)
     elif isinstance(data, Values):

@@ -133,6 +133,37 @@ def read(path: str, key: str | None, dtype: str, shape: Shape) -> np.ndarray:
     return _converted(path, values, want)
 
 
+def mapped(path: str, key: str | None = None) -> np.ndarray:
+    """The array of an .npy or of an .npz member as the file has it, read-only and mapped where that is possible.
+
+    An .npz with one member needs no ``key``. A compressed member is read. The dtype is the file's own, V2 and V1
+    for what NumPy cannot name. ValueError in one sentence for a file that is unfit.
+    """
+    format = _format(path, key)
+    size = _size(path)
+    if format == "bin":
+        raise ValueError(f"{path} holds raw bytes")
+    if format == "npy":
+        header, start = _npy_header(path, size), 0
+    else:
+        with _Archive(path) as archive:
+            stream, header = archive.open(key)
+            with stream:
+                found = archive.start(key)
+                if found is None:
+                    return _shaped(archive.values(stream, header), header)
+                start = found
+    if not math.prod(header.shape):
+        return np.empty(header.shape, header.dtype)
+    with _sentence(path):
+        flat = np.memmap(path, header.dtype, "r", start + header.size, (math.prod(header.shape),))
+    return _shaped(np.asarray(flat), header)
+
+
+def _shaped(flat: np.ndarray, header: _Header) -> np.ndarray:
+    return flat.reshape(header.shape, order="F" if header.fortran else "C")
+
+
 # --- formats ------------------------------------------------------------------------------------------------
 
 
@@ -269,6 +300,19 @@ class _Archive:
             stream.close()
             raise
         return stream, header
+
+    def start(self, key: str | None) -> int | None:
+        """Where a member's bytes begin in the archive's file; None where they are compressed."""
+        keys = self.keys
+        info = self._zip.getinfo(self._zip.namelist()[keys.index(keys[0] if key is None else key)])
+        if info.compress_type != zipfile.ZIP_STORED:
+            return None
+        # The local header before the data has lengths of its own for the name and for what is extra.
+        with _sentence(self.path), open(self.path, "rb") as file:
+            file.seek(info.header_offset + 26)
+            lengths = file.read(4)
+        name, extra = (int.from_bytes(lengths[i : i + 2], "little") for i in (0, 2))
+        return info.header_offset + 30 + name + extra
 
     def values(self, stream: IO[bytes], header: _Header) -> np.ndarray:
         """The data after the header, never more than it promises, flat and in the order of the file."""

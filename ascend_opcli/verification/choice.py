@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 from ascend_opcli.model import Case, StandardChoice
 from ascend_opcli.tensors.dtypes import DTYPES
-from ascend_opcli.verification.standards import check, default_for, make
+from ascend_opcli.verification.standards import check, covers, default_for, make
 
 
 def choose(
@@ -15,24 +16,31 @@ def choose(
     """The standard of one output.
 
     A rule that was set for the whole run, file or operator and speaks of floats only does not reach
-    integer and boolean outputs: the dtype table serves those.
+    integer and boolean outputs, nor one for integers the others: the next one in order serves those.
     """
+    passed: StandardChoice | None = None
+    for choice in _in_order(output, case, operator_standard, override):
+        if covers(choice.name, dtype) or choice.origin.startswith("expect.standard"):
+            return choice
+        passed = passed or choice
     table = default_for(dtype)
+    if passed is None:
+        return table
+    kinds = "integers" if DTYPES[dtype].kind in ("float", "complex") else "floats"
+    return dataclasses.replace(table, origin=f"{table.origin} ({passed.name} is for {kinds})")
+
+
+def _in_order(
+    output: str, case: Case, operator_standard: str | None, override: StandardChoice | None
+) -> Iterator[StandardChoice]:
     if override is not None:
-        return _where_it_fits(dataclasses.replace(override, origin="command line"), dtype, table)
+        yield dataclasses.replace(override, origin="command line")
     if output in case.output_standards:
-        return case.output_standards[output]
+        yield case.output_standards[output]
     if case.standard is not None:
-        return _where_it_fits(case.standard, dtype, table)
+        yield case.standard
     if operator_standard is not None:
-        return _where_it_fits(StandardChoice(operator_standard, {}, "operator"), dtype, table)
-    return table
-
-
-def _where_it_fits(choice: StandardChoice, dtype: str, table: StandardChoice) -> StandardChoice:
-    if DTYPES[dtype].kind in ("float", "complex") or choice.name in ("exact", "bits", "allclose"):
-        return choice
-    return dataclasses.replace(table, origin=f"{table.origin} ({choice.name} is for floats)")
+        yield StandardChoice(operator_standard, {}, "operator")
 
 
 def check_for(choice: StandardChoice, dtype: str | None) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import part, round_to, widen
-from ascend_opcli.verification.standards import Standard
+from ascend_opcli.verification.standard import Standard
 
 
 @dataclass(slots=True)
@@ -21,7 +21,8 @@ class Figures:
     ``mismatch`` marks NaN against a number and Inf against anything else, ``nan_got`` and ``inf_got`` those
     where it stands in the output. ``error`` is |got - golden|, Inf at a mismatch; ``size`` is |golden|;
     ``used`` the share of the tolerance or, where it is nearer, of the limit. ``outside`` marks errors over
-    the tolerance, ``beyond`` errors over the limit, ``excess`` by how much.
+    the tolerance, ``beyond`` errors over the limit, ``excess`` by how much. ``paired`` marks NaN that meets
+    NaN where the standard counts that as different.
     """
 
     exact: np.ndarray
@@ -40,6 +41,7 @@ class Figures:
     atol_needed: np.ndarray
     rtol_needed: np.ndarray
     relative: np.ndarray
+    paired: np.ndarray
 
     @property
     def mismatch(self) -> np.ndarray:
@@ -86,6 +88,41 @@ def distances(got: np.ndarray, golden: np.ndarray, standard: Standard) -> tuple[
     return error, size, used
 
 
+def rated(got: np.ndarray, golden: np.ndarray, standard: Standard) -> tuple[np.ndarray, ...]:
+    """Error, |golden|, share used, and how it lies: outside, excess over the limit, beyond it. Finite float64."""
+    if standard.kind == "msopst":
+        return _rated_msopst(got, golden, standard)
+    if standard.kind == "torch_npu":
+        error, size = np.abs(got - golden), np.abs(golden)
+        relative = error / (np.maximum(np.abs(got), size) + standard.numbers["least"])
+        nearer = np.minimum(error, relative)
+        used = np.where(error == 0.0, 0.0, nearer / standard.atol)
+        none = np.zeros(error.shape)
+        return error, size, used, nearer > standard.atol, none, none > 0.0
+    error, size, used = distances(got, golden, standard)
+    tolerance = standard.tolerance(size)
+    outside = (error >= tolerance) if standard.strict else (error > tolerance)
+    hard = standard.hard_limit(size)
+    excess = np.zeros_like(error) if hard is None else np.maximum(error - hard, 0.0)
+    return error, size, used, outside, excess, excess > 0.0
+
+
+def _rated_msopst(got: np.ndarray, golden: np.ndarray, standard: Standard) -> tuple[np.ndarray, ...]:
+    """msopst computes in float32, and so do we; its threshold t1 is a float32 there too."""
+    t1, limit = np.float32(standard.atol), np.float32(standard.limit or 0.0)
+    a, b = got.astype(np.float32), golden.astype(np.float32)
+    d = np.abs(a - b)
+    floor = np.float32(2.0**-14 / standard.atol) if standard.atol else np.float32(np.inf)
+    larger = np.maximum(np.maximum(np.abs(a), np.abs(b)), floor) + np.float32(1e-9)
+    r = np.where(d < t1, d, d / larger)
+    outside = r > t1
+    wide = r.astype(np.float64)
+    used = np.where(wide == 0.0, 0.0, wide / float(t1))
+    beyond = outside & (r >= limit)
+    excess = np.where(beyond, wide - float(limit), 0.0)
+    return np.abs(got - golden), np.abs(golden), used, outside, excess, beyond
+
+
 def needed(error: np.ndarray, size: np.ndarray, standard: Standard) -> tuple[np.ndarray, np.ndarray]:
     """The smallest atol (rtol kept) and rtol (atol kept) with which each element would pass, at least 0."""
     if standard.kind != "linear":
@@ -128,24 +165,27 @@ def _floats(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard)
         exact &= ~(finite & signs)
         sign |= finite & signs & (x == 0) & (y == 0)
 
-    error, size, used = distances(x, y, standard)
+    if standard.kind == "bytes":
+        exact = same_bytes(split(got, dtype), narrow)
+    paired = np.zeros(nan.shape, dtype=bool)
+    if standard.non_finite == "nan differs":
+        paired = either_nan & ~nan
+        exact &= ~paired
+    failing = inf if standard.non_finite == "nan is good" else mismatch | paired
+
+    error, size, used, outside, excess, beyond = rated(x, y, standard)
     if standard.equality:
         outside = ~exact
         used = np.where(exact, 0.0, np.inf)
     else:
-        tolerance = standard.tolerance(size)
-        outside = (error >= tolerance) if standard.strict else (error > tolerance)
-        outside |= mismatch
-    hard = standard.hard_limit(size)
-    excess = np.zeros_like(error) if hard is None else np.maximum(error - hard, 0.0)
-    beyond = excess > 0.0
+        outside = np.asarray(outside | failing)
     atol, rtol = needed(error, size, standard)
     relative = error / (size + standard.mean_epsilon) if standard.mean_limit is not None else error
     for figure in (error, used, atol, rtol, relative):
-        figure[mismatch] = np.inf
+        figure[failing] = np.inf
     return Figures(
         exact=(exact & ~outside & ~beyond).all(axis=1),
-        outside=outside.any(axis=1),
+        outside=np.asarray(outside.any(axis=1)),
         beyond=np.asarray(beyond.any(axis=1)),
         excess=excess.max(axis=1),
         error=_of_worse(error, used),
@@ -160,7 +200,14 @@ def _floats(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard)
         atol_needed=atol.max(axis=1),
         rtol_needed=rtol.max(axis=1),
         relative=relative.sum(axis=1),
+        paired=np.asarray(paired.any(axis=1)),
     )
+
+
+def same_bytes(got: np.ndarray, rounded: np.ndarray) -> np.ndarray:
+    """Equality of the bits of two arrays of one dtype."""
+    word = np.dtype(f"u{got.dtype.itemsize}")
+    return np.asarray(got.view(word) == rounded.view(word))
 
 
 def _of_worse(figure: np.ndarray, used: np.ndarray) -> np.ndarray:
@@ -179,10 +226,15 @@ def _integers(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standar
     # Subtracting the smaller from the larger modulo 2**64 is the true distance for signed values too.
     error = (np.maximum(x, y).view(np.uint64) - np.minimum(x, y).view(np.uint64)).astype(np.float64)
     size = np.abs(y.astype(np.float64))
-    allowed = standard.tolerance(size)
+    beyond, excess = np.zeros(got.shape, dtype=bool), np.zeros(got.shape)
     if standard.equality:
         outside, used = ~exact, np.where(exact, 0.0, np.inf)
+    elif standard.kind in ("msopst", "torch_npu"):
+        wide_x, wide_y = x.astype(np.float64), y.astype(np.float64)
+        _, _, used, outside, excess, beyond = rated(wide_x, wide_y, standard)
+        outside |= nan
     else:
+        allowed = standard.tolerance(size)
         outside = (error > allowed) | nan
         used = np.where(error == 0.0, 0.0, error / allowed)
     atol, rtol = needed(error, size, standard)
@@ -192,8 +244,8 @@ def _integers(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standar
     return Figures(
         exact=exact & ~outside,
         outside=outside,
-        beyond=none,
-        excess=np.zeros(got.shape),
+        beyond=beyond,
+        excess=excess,
         error=error,
         size=size,
         used=used,
@@ -206,4 +258,5 @@ def _integers(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standar
         atol_needed=atol,
         rtol_needed=rtol,
         relative=np.zeros(got.shape),
+        paired=none,
     )

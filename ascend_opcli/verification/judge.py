@@ -6,15 +6,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ascend_opcli.model import Census, Element, Number, OutputReport, StandardChoice
+from ascend_opcli.model import Alternative, Census, Element, Number, OutputReport, StandardChoice
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import numpy_dtype, spacing
 from ascend_opcli.verification.elements import figures
 from ascend_opcli.verification.flat import take
-from ascend_opcli.verification.metrics import Metrics, Patches, measure
-from ascend_opcli.verification.standards import Standard, make
+from ascend_opcli.verification.metrics import Metrics, Patches
+from ascend_opcli.verification.standards import STANDARDS, Standard, covers, make
 from ascend_opcli.verification.trust import weak_answers
-from ascend_opcli.verification.wording import failures, reason
+from ascend_opcli.verification.whole import judged
+from ascend_opcli.verification.wording import reason
 
 TRUSTED_FROM = 8
 """An output with fewer elements is not asked which wrong answers would pass: too many would, by chance."""
@@ -31,15 +32,16 @@ def judge_output(
     either: tuple[np.ndarray, np.ndarray] | None = None,
     written: np.ndarray | None = None,
     copies: Mapping[str, np.ndarray] | None = None,
+    third: np.ndarray | None = None,
     threads: int | None = None,
 ) -> OutputReport:
     """Judges ``got``, an array of ``dtype``, against ``golden``, of its shape and any real or complex dtype.
 
     ``inputs`` by name are shown at the worst elements where they broadcast to the output's shape. ``either``
     holds flat indices and the golden values that are as right there. ``written`` is False, per element, where
-    the output still holds its poison. ``copies`` are inputs that a faulty kernel might hand through. A shape
-    or dtype that differs is a failed report. Raises ValueError, in one sentence, for a choice that cannot be
-    made concrete.
+    the output still holds its poison. ``copies`` are inputs that a faulty kernel might hand through. ``third``
+    is the third-party result of the dual standard. A shape or dtype that differs is a failed report. Raises
+    ValueError, in one sentence, for a choice that cannot be made concrete.
     """
     standard = make(choice, dtype)
     dtype = dtype_of(dtype).name
@@ -58,11 +60,13 @@ def judge_output(
             census=Census(),
         )
     patches = None if either is None else _nearer(got, golden, dtype, standard, either)
-    metrics = measure(got, golden, dtype, standard, patches=patches, written=written, threads=threads)
-    failed = failures(metrics, standard)
+    found = judged(
+        got, golden, dtype, standard, third=third, patches=patches, written=written, threads=threads
+    )
+    metrics, failed = found.metrics, list(found.failed)
     weak: tuple[str, ...] = ()
     if not failed and got.size >= TRUSTED_FROM and dtype_of(dtype).kind in ("float", "complex"):
-        weak = weak_answers(golden, dtype, standard, copies or {}, metrics)
+        weak = weak_answers(golden, dtype, standard, copies or {}, metrics, third)
     return OutputReport(
         name=name,
         dtype=dtype,
@@ -72,19 +76,51 @@ def judge_output(
         standard=standard.name,
         rule=standard.rule,
         origin=choice.origin,
-        used=metrics.used,
+        used=found.used,
         census=metrics.census,
-        worst=_worst(metrics, got, golden, dtype, standard, patches, inputs or {}),
+        worst=_worst(metrics, got, golden, dtype, found.standard, patches, inputs or {}),
         atol_needed=metrics.atol_needed,
         rtol_needed=metrics.rtol_needed,
         either=0 if either is None else len(either[0]),
         weak=weak,
+        warnings=found.warnings,
     )
+
+
+def side_by_side(
+    got: np.ndarray,
+    golden: np.ndarray,
+    *,
+    dtype: str,
+    either: tuple[np.ndarray, np.ndarray] | None = None,
+    written: np.ndarray | None = None,
+    third: np.ndarray | None = None,
+    threads: int | None = None,
+) -> tuple[Alternative, ...]:
+    """How every standard that covers ``dtype`` would judge, each with its own numbers; see :func:`judge_output`.
+
+    Without a third-party result the dual standard is left out. Nothing can be said of arrays that do not fit.
+    """
+    dtype = dtype_of(dtype).name
+    if _not_comparable(got, golden, dtype):
+        return ()
+    made = []
+    for name in STANDARDS:
+        standard = make(StandardChoice(name), dtype)
+        if not covers(name, dtype) or (standard.whole == "dual" and third is None):
+            continue
+        patches = None if either is None else _nearer(got, golden, dtype, standard, either)
+        found = judged(
+            got, golden, dtype, standard, third=third, patches=patches, written=written, threads=threads
+        )
+        made.append(Alternative(name, not found.failed, found.used, reason(list(found.failed))))
+    return tuple(made)
 
 
 def noise_floor(host_result: np.ndarray, golden: np.ndarray, dtype: str, choice: StandardChoice) -> float:
     """The share of the tolerance that the host result uses. No kernel can do better; above 1, none passes."""
-    return measure(host_result, golden, dtype_of(dtype).name, make(choice, dtype)).used
+    name = dtype_of(dtype).name
+    return judged(host_result, golden, name, make(choice, dtype), third=host_result).used
 
 
 def _not_comparable(got: np.ndarray, golden: np.ndarray, dtype: str) -> str:

@@ -12,6 +12,7 @@ from ascend_opcli.model import Census
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import part
 from ascend_opcli.verification.flat import Flat, Patched
+from ascend_opcli.verification.narrow import NARROW_BLOCK
 from ascend_opcli.verification.scan import BLOCK_BYTES, FloatScan, scratch_dtype
 from ascend_opcli.verification.scan_equal import EqualScan
 from ascend_opcli.verification.standards import Standard
@@ -26,15 +27,16 @@ class Metrics:
     """What the pass finds; all exact, none sampled.
 
     ``used`` is the largest share of the tolerance (or of the limit, where that is nearer), Inf where a NaN or
-    Inf does not meet its like; ``nan_got`` and ``inf_got`` count those that stand in the output. ``outside``
-    counts elements over the tolerance, ``beyond`` elements over the limit, ``excess`` by how much at most.
-    ``mean`` is the mean relative error where the standard has one. ``atol_needed`` and ``rtol_needed`` regard
-    the tolerance, not the limit.
+    Inf does not meet its like; ``nan_got`` and ``inf_got`` count those that stand in the output, ``paired`` NaN
+    that meets NaN where the standard lets that fail. ``outside`` counts elements over the tolerance, ``beyond``
+    elements over the limit, ``excess`` by how much at most. ``mean`` is the mean relative error where the
+    standard has one. ``atol_needed`` and ``rtol_needed`` regard the tolerance, not the limit.
     """
 
     census: Census
     nan_got: int = 0
     inf_got: int = 0
+    paired: int = 0
     outside: int = 0
     beyond: int = 0
     excess: float = 0.0
@@ -75,7 +77,7 @@ def measure(
         x, y = Flat(got, size), Patched(golden, size, patches)
         marks = None if written is None else Flat(written, size)
         scan: EqualScan | FloatScan
-        if standard.equality or dtype_of(dtype).kind not in ("float", "complex"):
+        if standard.kind not in ("linear", "ulp") or dtype_of(dtype).kind not in ("float", "complex"):
             scan = EqualScan(x, y, dtype, standard)
         else:
             scan = FloatScan(x, y, dtype, standard, size)
@@ -109,6 +111,7 @@ def _metrics(tally: Tally, total: int, dtype: str, standard: Standard) -> Metric
         census=tally.census(total),
         nan_got=tally.nan_got,
         inf_got=tally.inf_got,
+        paired=tally.paired,
         outside=tally.outside,
         beyond=tally.beyond,
         excess=tally.excess,
@@ -123,6 +126,8 @@ def _metrics(tally: Tally, total: int, dtype: str, standard: Standard) -> Metric
 def _block(dtype: str, standard: Standard) -> int:
     if standard.equality or dtype_of(dtype).kind not in ("float", "complex"):
         return BLOCK_BYTES // dtype_of(dtype).itemsize
+    if dtype_of(dtype).itemsize == 2:
+        return NARROW_BLOCK
     parts = 1 if part(dtype) == dtype else 2
     return BLOCK_BYTES // (np.dtype(scratch_dtype(dtype, standard)).itemsize * parts)
 

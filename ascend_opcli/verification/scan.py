@@ -12,6 +12,7 @@ import numpy as np
 from ascend_opcli.tensors.dtypes import float_format, numpy_dtype, part, round_to, widen
 from ascend_opcli.verification.elements import distances, figures, needed, split, wide_golden
 from ascend_opcli.verification.flat import Flat
+from ascend_opcli.verification.narrow import Narrow
 from ascend_opcli.verification.standards import Standard
 from ascend_opcli.verification.tally import Tally
 
@@ -48,6 +49,9 @@ class FloatScan:
         self._scratch = tuple(np.empty(size, self._real) for _ in range(4))
         self._flags = tuple(np.empty(size, dtype=bool) for _ in range(2))
         self._single = np.empty(0, np.float32)
+        self._narrow: Narrow | None = None
+        if self._component.itemsize == 2 and self._real is np.float32:
+            self._narrow = Narrow(dtype, size)
 
     def block(self, start: int, stop: int, tally: Tally) -> None:
         """Adds elements ``start`` to ``stop`` to the tally."""
@@ -84,6 +88,8 @@ class FloatScan:
         self, got: np.ndarray, golden: np.ndarray, error: np.ndarray, size: np.ndarray, same: np.ndarray
     ) -> np.ndarray:
         """Fills |got - golden|, |golden| and equality after rounding; gives the golden unrounded."""
+        if self._narrow is not None:
+            return self._narrow.compare(got, golden, error, size, same)
         x = widen(split(got, self._dtype).reshape(-1), self._real)
         y = wide_golden(golden, self._dtype).reshape(-1)
         near = y
@@ -98,7 +104,7 @@ class FloatScan:
         np.subtract(x, y, out=error, dtype=y.dtype, casting="same_kind")
         np.abs(error, out=error)
         np.abs(near, out=size)
-        if y.dtype == self._component == np.float32:
+        if golden.dtype == self._component or y.dtype == self._component == np.float32:
             # Subtraction gives zero for equal numbers only, and this reads one array instead of two.
             np.equal(error, 0, out=same)
             return y
@@ -203,7 +209,12 @@ class FloatScan:
         # same share of the largest tolerance. (An infinite largest golden only makes the bound useless.)
         share = top * (1 + self._slack)
         largest_error = share * (standard.atol + standard.rtol * largest)
-        if share * standard.rtol > tally.rtol_needed and not largest_error <= standard.atol:
+        # (used (rtol size + atol) - atol) / size is largest where the size is, as long as used is below 1.
+        spared = (
+            standard.atol * (1 - share) / largest * (1 - self._slack) if share < 1 and largest > 0 else 0.0
+        )
+        bound = share * standard.rtol - spared
+        if bound * (1 + self._slack) > tally.rtol_needed and not largest_error <= standard.atol:
             np.subtract(error, self._real(standard.atol * (1 - self._slack)), out=spare)
             np.divide(spare, np.maximum(size, self._tiny, out=used), out=spare)
             self._raise_needed(got, golden, spare, "rtol_needed", tally)

@@ -1,69 +1,24 @@
 """The acceptance rules by name.
 
-A standard is one function here: its keyword parameters are the numbers that may be given in a case or on the
-command line, its result a :class:`Standard` for one output dtype. :data:`STANDARDS` lists them.
+A standard is one function, here or, for the rules of other tools, in :mod:`.field`: its keyword parameters
+are the numbers and words that may be given in a case or on the command line, its result a :class:`Standard`
+for one output dtype. :data:`STANDARDS` lists them.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 
-import numpy as np
-
+from ascend_opcli.casefile.commas import split_outside
 from ascend_opcli.errors import did_you_mean
 from ascend_opcli.model import StandardChoice
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
-from ascend_opcli.tensors.dtypes import part, spacing
-
-
-@dataclass(frozen=True, slots=True)
-class Standard:
-    """An acceptance rule made concrete for one output dtype.
-
-    ``kind`` says what an element must satisfy: ``linear`` |got - golden| <= atol + rtol * |golden|, ``ulp``
-    <= ulps * spacing, ``equal`` and ``bits`` equality after rounding the golden. At least the share
-    ``matched`` of the elements must; every element must also lie within ``limit`` or ``limit_ulps`` spacings
-    (None: no limit), and the mean of |got - golden| / (|golden| + mean_epsilon) below ``mean_limit``.
-    ``strict``: < instead of <=. Spacings are those of ``component``, the dtype of a float or of a complex
-    number's parts.
-    """
-
-    name: str
-    rule: str
-    component: str
-    kind: str = "linear"
-    rtol: float = 0.0
-    atol: float = 0.0
-    ulps: float = 0.0
-    matched: float = 1.0
-    limit: float | None = None
-    limit_ulps: float = 0.0
-    mean_limit: float | None = None
-    mean_epsilon: float = 0.0
-    strict: bool = False
-
-    @property
-    def equality(self) -> bool:
-        """Whether the rule is equality instead of a distance."""
-        return self.kind in ("equal", "bits")
-
-    def tolerance(self, size: np.ndarray) -> np.ndarray:
-        """The tolerance at goldens of the magnitudes ``size``, float64 in and out."""
-        if self.equality:
-            return np.zeros(size.shape)
-        if self.kind == "ulp":
-            return self.ulps * spacing(size, self.component)
-        return self.atol + self.rtol * size
-
-    def hard_limit(self, size: np.ndarray) -> np.ndarray | None:
-        """The distance that no element may exceed at goldens of the magnitudes ``size``; None without one."""
-        if self.limit is None:
-            return None
-        return np.maximum(self.limit, self.limit_ulps * spacing(size, self.component))
-
+from ascend_opcli.tensors.dtypes import part
+from ascend_opcli.verification import field
+from ascend_opcli.verification.standard import Standard as Standard
+from ascend_opcli.verification.standard import number as number
 
 # --- the standards ------------------------------------------------------------------------------------------
 
@@ -162,7 +117,26 @@ STANDARDS: dict[str, Callable[..., Standard]] = {
     "ulp": ulp,
     "exact": exact,
     "bits": bits,
+    "single": field.single,
+    "dual": field.dual,
+    "msopst": field.msopst,
+    "ratio": field.ratio,
+    "cosine": field.cosine,
+    "torch_npu": field.torch_npu,
+    "assert_close": field.assert_close,
+    "quant": field.quant,
+    "random": field.random,
+    "md5": field.md5,
 }
+
+_FLOATS_ONLY = ("ecosystem", "ecosystem-2026-04", "ulp", "cosine")
+_INTEGERS_ONLY = ("quant",)
+
+WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "single": {"type": field.SINGLE_TYPES},
+    "dual": {"level": tuple(field.LEVELS), "third": ()},
+}
+"""Parameters that are words, with those that there are; any word where none are listed."""
 
 
 def _row(dtype: str) -> tuple[str, str]:
@@ -187,15 +161,6 @@ def _linear(rtol: float, atol: float) -> str:
     return f"{number(rtol)} * |golden| + {number(atol)}"
 
 
-def number(value: float) -> str:
-    """A number as the field writes it: powers of two as 2^-10, the rest in up to six digits."""
-    if value > 0 and math.isfinite(value):
-        mantissa, exponent = math.frexp(value)
-        if mantissa == 0.5 and (exponent <= -3 or exponent > 11):
-            return f"2^{exponent - 1}"
-    return f"{value:.6g}"
-
-
 # --- choosing one -------------------------------------------------------------------------------------------
 
 
@@ -203,7 +168,15 @@ def make(choice: StandardChoice, dtype: str) -> Standard:
     """The standard of that choice for an output dtype; ValueError in one sentence where it cannot be."""
     check(choice)
     name = dtype_of(dtype).name
-    return STANDARDS[choice.name](name, **{key: float(value) for key, value in choice.numbers.items()})
+    words = WORDS.get(choice.name, {})
+    given = {key: value if key in words else float(value) for key, value in choice.numbers.items()}
+    return STANDARDS[choice.name](name, **given)
+
+
+def covers(name: str, dtype: str) -> bool:
+    """Whether a standard has anything of its own to say about outputs of a dtype."""
+    kind = dtype_of(dtype).kind
+    return name not in (_INTEGERS_ONLY if kind in ("float", "complex") else _FLOATS_ONLY)
 
 
 def numbers_of(name: str) -> tuple[str, ...]:
@@ -226,30 +199,52 @@ def check(choice: StandardChoice) -> None:
             raise ValueError(
                 f"standard '{choice.name}' has no number '{key}'" + did_you_mean(key, takes, otherwise=known)
             )
-        _check_range(choice.name, key, value)
+        words = WORDS.get(choice.name, {})
+        if key in words:
+            _check_word(choice.name, key, value, words[key])
+        else:
+            _check_range(choice.name, key, value)
+
+
+def _check_word(standard: str, key: str, value: object, known: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"'{key}' of standard '{standard}' must be a word, not {value!r}")
+    if known and value not in known:
+        raise ValueError(
+            f"'{key}' of standard '{standard}' cannot be '{value}'"
+            + did_you_mean(value, known, otherwise=f": it is one of {', '.join(known)}")
+        )
 
 
 def _check_range(standard: str, key: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"'{key}' of standard '{standard}' must be a number, not {value!r}")
-    if key == "share":
+    if key in _SHARES:
         if not 0.0 <= value <= 1.0:
-            raise ValueError(f"'share' of standard '{standard}' must lie in [0, 1], not {value:g}")
+            raise ValueError(f"'{key}' of standard '{standard}' must lie in [0, 1], not {value:g}")
     elif not 0.0 <= value < math.inf:
         raise ValueError(f"'{key}' of standard '{standard}' must be finite and not negative, not {value:g}")
+
+
+_SHARES = ("share", "ptol", "t1", "t2", "alpha")
+
+
+ALL = "all"
+"""The word of the command line for every standard side by side; the case's own decides."""
 
 
 def parse(text: str, origin: str = "command line") -> StandardChoice:
     """``ulp:max=2`` or ``allclose:rtol=1e-3,atol=2^-16`` as a choice; ValueError in one sentence."""
     name, _, rest = text.strip().partition(":")
-    numbers: dict[str, float] = {}
-    for item in rest.split(",") if rest.strip() else ():
+    numbers: dict[str, float | str] = {}
+    words = WORDS.get(name.strip(), {})
+    for item in split_outside(rest) if rest.strip() else ():
         key, equals, value = (piece.strip() for piece in item.partition("="))
         if not equals or not key:
             raise ValueError(f"'{item.strip()}' in standard '{text}' is not of the form name=number")
         if key in numbers:
             raise ValueError(f"'{key}' stands twice in standard '{text}'")
-        numbers[key] = _parse_number(key, value, text)
+        numbers[key] = value if key in words else _parse_number(key, value, text)
     choice = StandardChoice(name.strip(), numbers, origin)
     check(choice)
     return choice

@@ -12,7 +12,7 @@ import numpy as np
 from ascend_opcli.model import Census
 from ascend_opcli.verification.elements import Figures
 
-_COUNTED = ("exact", "outside", "beyond", "sign", "zero", "nan", "inf", "nan_got", "inf_got")
+_COUNTED = ("exact", "outside", "beyond", "sign", "zero", "nan", "inf", "nan_got", "inf_got", "paired")
 
 
 class Bad(NamedTuple):
@@ -48,6 +48,7 @@ class Tally:
     inf: int = 0
     nan_got: int = 0
     inf_got: int = 0
+    paired: int = 0
     not_written: int = 0
     excess: float = 0.0
     atol_needed: float = 0.0

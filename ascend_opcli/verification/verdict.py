@@ -15,6 +15,8 @@ from ascend_opcli.model import (
     Call,
     Case,
     ExpectedStatus,
+    Fill,
+    FromFile,
     Outcome,
     OutputReport,
     Phase,
@@ -27,11 +29,14 @@ from ascend_opcli.model import (
 )
 from ascend_opcli.operators.evaluate import Golden
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.tensors import files
 from ascend_opcli.tensors.data import generate
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, widen
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.choice import choose
-from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.verification.earlier import Earlier
+from ascend_opcli.verification.judge import judge_output, side_by_side
+from ascend_opcli.verification.third import ThirdParty
 
 SUCCESS = ExpectedStatus(codes.SUCCESS, Phase.ONE)
 
@@ -88,16 +93,22 @@ def judge_outputs(
     *,
     override: StandardChoice | None = None,
     floors: Mapping[str, float] | None = None,
+    all_standards: bool = False,
+    earlier: Earlier | None = None,
 ) -> Verdict:
     """The verdict over the outputs of a successful call.
 
     ``golden`` is None where the operator has no reference; outputs without an expectation are then not
     judged, and a case in which nothing can be judged is SKIP. ``override`` is the command line's standard.
-    ``floors`` gives the noise floor of outputs, where it was worked out.
+    ``floors`` gives the noise floor of outputs, where it was worked out. ``all_standards`` adds how every
+    standard would judge. ``earlier`` holds outputs of the calls before this one, which a failed output may
+    repeat.
     """
     reports: list[OutputReport] = []
     unjudged: list[str] = []
     ignored: list[str] = []
+    third = ThirdParty(case, operator, call, outcome)
+    warnings: list[str] = []
     inputs = {name: view(bound) for name, bound in call.arguments.items() if isinstance(bound, Tensor)}
     for name, spec, got, wanted in _members(call, outcome, golden):
         explicit = case.expected_outputs.get(name, case.expected_outputs.get(name.partition("[")[0]))
@@ -109,24 +120,64 @@ def judge_outputs(
         if wanted is None:
             unjudged.append(name)
             continue
+        choice = choose(name, spec.dtype, case, operator.standard, override)
+        either = golden.either if golden is not None and explicit is None else None
         report = judge_output(
             name,
             got,
             wanted,
             dtype=spec.dtype,
-            choice=choose(name, spec.dtype, case, operator.standard, override),
+            choice=choice,
             inputs=inputs,
-            either=golden.either if golden is not None and explicit is None else None,
+            either=either,
             written=outcome.written.get(name),
+            third=third.result(choice, name, spec),
             copies={n: a for n, a in inputs.items() if a.shape == spec.shape and a.dtype.kind != "b"},
         )
+        warnings += [f"{name}: {text}" for text in report.warnings]
+        if all_standards:
+            others = side_by_side(
+                got,
+                wanted,
+                dtype=spec.dtype,
+                either=either,
+                written=outcome.written.get(name),
+                third=third.host(name),
+            )
+            report = dataclasses.replace(report, standards=others)
+        if not report.passed:
+            from ascend_opcli.verification.diagnosis import diagnose  # a passing run does without it
+
+            found = diagnose(
+                name,
+                got,
+                wanted,
+                dtype=spec.dtype,
+                choice=choice,
+                inputs=inputs,
+                either=either,
+                written=outcome.written.get(name),
+                operator=operator,
+                call=call,
+                earlier=earlier.outputs(case.operator, name, spec.dtype) if earlier is not None else (),
+            )
+            report = dataclasses.replace(
+                report,
+                diagnosis=found.sentence,
+                mismatch_strip=found.strip,
+                ulp_histogram=found.histogram,
+            )
         branches = tuple(Branch(n, c) for n, c in golden.branches.items()) if golden is not None else ()
         floor = floors.get(name) if floors is not None else None
         if outcome.backend == "host" and explicit is None:
             floor = report.used
         reports.append(dataclasses.replace(report, branches=branches, floor=floor))
-    notes = [*outcome.notes, *(golden.divergences if golden is not None else ())]
-    if unjudged and not reports:
+    notes = [*outcome.notes, *(golden.divergences if golden is not None else ()), *warnings]
+    if ignored and not reports and not outcome.findings and case.status is None:
+        return Verdict(
+            Word.SKIP, f"cannot judge: the case ignores {', '.join(ignored)} and expects no status"
+        )
+    if unjudged and not reports and not outcome.findings:
         return Verdict(
             Word.SKIP, f"cannot judge: no reference and no expected values for {', '.join(unjudged)}"
         )
@@ -179,6 +230,12 @@ def _explicit(data: object, spec: TensorSpec, name: str) -> np.ndarray:
     kind = DTYPES[spec.dtype].kind
     if kind in ("float", "complex") and isinstance(data, Values):
         return np.asarray(data.values, np.complex128 if kind == "complex" else np.float64).reshape(spec.shape)
+    if kind == "float" and isinstance(data, Fill):
+        return np.full(spec.shape, data.value, np.float64)
+    if kind == "float" and isinstance(data, FromFile) and not data.specials:
+        stored = files.describe(data.path, data.key).dtype
+        if stored in ("float64", "float32"):
+            return files.read(data.path, data.key, stored, spec.shape).astype(np.float64).reshape(spec.shape)
     flat = generate(data, dtype=spec.dtype, shape=spec.shape, seed=0, name=name)  # type: ignore[arg-type]
     if kind == "float" and flat.dtype == numpy_dtype(spec.dtype):
         flat = widen(flat, np.float64)

@@ -14,7 +14,7 @@ def failures(metrics: Metrics, standard: Standard) -> list[str]:
     phrases = []
     if census.not_written:
         phrases.append(f"{_of(census.not_written, census.total)} {_was(census.not_written)} not written")
-    phrases += _non_finite(metrics)
+    phrases += _non_finite(metrics, standard)
     phrases += _distances(metrics, standard)
     # A mismatch of NaN or Inf makes the mean infinite and has been said.
     if standard.mean_limit is not None and standard.mean_limit <= (metrics.mean or 0.0) < math.inf:
@@ -33,43 +33,53 @@ def reason(phrases: list[str]) -> str:
 
 def enough(outside: int, total: int, standard: Standard) -> bool:
     """Whether the share of elements inside the tolerance is what the standard asks for."""
+    if standard.forgiven is not None:
+        return total == 0 or outside / total <= standard.forgiven
     # The quotient of two integers is rounded once, so a share that is met exactly compares equal.
     return total == 0 or (total - outside) / total >= standard.matched
 
 
-def _non_finite(metrics: Metrics) -> list[str]:
-    census = metrics.census
+def _non_finite(metrics: Metrics, standard: Standard) -> list[str]:
+    census, rule = metrics.census, standard.non_finite
+    if rule in ("third", "anything"):
+        return []
     missing_nan = census.nan_against_number - metrics.nan_got
     missing_inf = census.inf_against_other - metrics.inf_got
     phrases = []
-    if metrics.nan_got:
+    if metrics.paired:
+        verb = "meets" if metrics.paired == 1 else "meet"
+        phrases.append(f"{metrics.paired:,} NaN {verb} NaN, which {standard.name} counts as different")
+    if metrics.nan_got and rule != "nan is good":
         phrases.append(f"{metrics.nan_got:,} NaN where the golden is a number")
-    if missing_nan:
+    if missing_nan and rule != "nan is good":
         phrases.append(f"{_count(missing_nan, 'number')} where the golden is NaN")
-    if metrics.inf_got:
+    if metrics.inf_got and rule != "in the share":
         phrases.append(f"{metrics.inf_got:,} Inf where the golden is another value")
-    if missing_inf:
+    if missing_inf and rule != "in the share":
         phrases.append(f"{_count(missing_inf, 'finite value')} where the golden is Inf")
     return phrases
 
 
 def _distances(metrics: Metrics, standard: Standard) -> list[str]:
     total, outside, beyond = metrics.census.total, metrics.outside, metrics.beyond
-    plain = outside - metrics.census.nan_against_number - metrics.census.inf_against_other
+    plain = outside - metrics.census.inf_against_other - metrics.paired
+    if standard.non_finite != "nan is good":
+        plain -= metrics.census.nan_against_number
     short = not enough(outside, total, standard)
     phrases = []
     if standard.equality:
         if plain > 0:
-            how = "in its bytes " if standard.kind == "bits" else ""
+            how = "in its bytes " if standard.kind in ("bits", "bytes") else ""
             verb = "differs" if plain == 1 else "differ"
             phrases.append(f"{_of(plain, total)} {verb} {how}from the golden")
     elif plain > 0 and (short or beyond):
-        allowed = f", allowed {_percent(1 - standard.matched)}" if standard.matched < 1 else ""
+        share = 1 - standard.matched if standard.forgiven is None else standard.forgiven
+        allowed = f", allowed {_percent(share)}" if share > 0 else ""
         verb = "is" if outside == 1 else "are"
         phrases.append(
             f"{_of(outside, total)} {verb} over the tolerance ({_percent(outside / total)}{allowed})"
         )
-    elif short and not metrics.census.nan_against_number + metrics.census.inf_against_other:
+    elif short and not metrics.census.nan_against_number + metrics.census.inf_against_other + metrics.paired:
         phrases.append(f"{_of(outside, total)} are over the tolerance")
     if beyond:
         verb = "exceeds" if beyond == 1 else "exceed"

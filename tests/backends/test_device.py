@@ -158,11 +158,15 @@ def test_every_kind_of_parameter_reaches_its_operator(on_device: OnDevice, case_
 def test_an_operator_without_reference_or_expectation_is_run_but_not_judged(
     on_device: OnDevice, case_file: CaseFile
 ) -> None:
-    ran = on_device(
-        case_file(
-            "op: aclnnAdd\ncases: [{name: a, inputs: {self: [1.0], other: [2.0]}, attrs: {alpha: 1.0}}]\n"
-        )
-    )
+    path = case_file("""
+        op: aclnnResize
+        cases:
+          - name: a
+            inputs: {self: {dtype: float32, shape: [1, 1, 2, 2], format: NCHW}}
+            attrs: {scales: [1.0, 1.0, 2.0, 2.0], mode: nearest}
+            outputs: {out: {dtype: float32, shape: [1, 1, 4, 4], format: NCHW}}
+    """)
+    ran = on_device(path)
     assert ran.words() == {"a": "SKIP"}
     assert "cannot judge" in ran.results["a"]["reason"]
     assert ran.accounts[0]["launches"] == 1
@@ -467,3 +471,24 @@ def test_ctrl_c_reports_what_was_finished_and_leaves_no_child(
 def children(pid: int) -> list[str]:
     tasks = Path(f"/proc/{pid}/task")
     return [c for t in tasks.glob("*/children") for c in t.read_text().split()] if tasks.exists() else []
+
+
+def test_acl_that_somebody_else_initialised_is_not_torn_down(cann: CannRoot) -> None:
+    import os
+
+    script = (
+        "import acl\n"
+        "assert acl.init() == 0 and acl.rt.set_device(0) == 0\n"
+        "from ascend_opcli.backends.cann.runtime import Runtime\n"
+        "with Runtime(acl) as runtime:\n"
+        "    runtime.free(runtime.malloc(64))\n"
+        "pointer, code = acl.rt.malloc(64, 0)\n"  # the device is still open
+        "assert code == 0 and acl.rt.free(pointer) == 0\n"
+        "assert acl.rt.reset_device(0) == 0 and acl.finalize() == 0\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    environment = {**env(cann, environment), "SIM_CANN_REPORT": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

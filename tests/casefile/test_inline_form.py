@@ -224,7 +224,6 @@ def test_defaults_are_dropped_and_the_short_form_is_found() -> None:
     [
         "inputs: {x: {dtype: float32, shape: [2], strides: [3]}}",
         "inputs: {x: {dtype: float32, shape: [2], storage_shape: [9]}}",
-        "inputs: {x: {dtype: float32, shape: [2], format: NCHW}}",
         "inputs: {x: {dtype: float32, shape: [17], data: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]}}",
         "reference: dy",
         "repeat: 2",
@@ -256,7 +255,7 @@ def test_a_repro_line_of_stdin() -> None:
     (case,) = load_text(
         "op: logit_grad\ncases: [{dtype: float32, shape: [2], repeat: 2}]", "<stdin>", check_standard=accept
     ).cases
-    assert inline.repro(case) == "opcli run -::1"
+    assert inline.repro(case) == "opcli run -- -::1"
 
 
 NUMBERS = st.integers(-(10**6), 10**6) | st.floats(allow_nan=True, allow_infinity=True)

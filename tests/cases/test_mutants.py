@@ -700,6 +700,9 @@ class Kernel:
     def __init__(self, fault: Fault = right, refuse: Refuse = host.refuse) -> None:
         self._fault, self._refuse = fault, refuse
 
+    def refuse(self, operator: Operator, case: Case, product: str) -> Outcome | None:
+        return None
+
     def run(self, operator: Operator, case: Case, call: Call) -> Outcome:
         refused = self._refuse(operator, case, call.product)
         return refused or Outcome(host.NAME, outputs=self._fault(operator, call))
@@ -744,7 +747,7 @@ def data_and_goldens_made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runner, "make_call", call_once)
         patch.setattr(runner, "golden", golden_once)
-        patch.setattr(runner, "repro", lambda case, sha: "")
+        patch.setattr(runner, "repro", lambda *case, **how: "")
         yield
 
 

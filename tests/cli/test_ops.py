@@ -30,7 +30,7 @@ def test_show_takes_both_names(opcli: Opcli, name: str) -> None:
     [
         (
             "logit_grad",
-            ["561003", "atlas_training     no", "NaN x with eps >= 0", "held as float32", "default -1.0"],
+            ["561003", "atlas_training     no ", "NaN x with eps >= 0", "held as float32", "default -1.0"],
         ),
         (
             "elu_backward",

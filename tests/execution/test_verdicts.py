@@ -189,6 +189,63 @@ def test_a_reference_that_is_code_runs_only_when_allowed(judge: Any, case_file: 
     assert judge(text, "--allow-code")["a"]["verdict"] == "PASS"
 
 
+def test_a_reference_that_raises_costs_one_case(judge: Any, case_file: CaseFile) -> None:
+    case_file("def boom(x, y, *, alpha):\n    raise KeyError('oh')\n", "ref.py")
+    results = judge(
+        f"""
+        op: aclnnAddCustom
+        signature: {PROTOTYPE}
+        defaults: {{attrs: {{alpha: 1.0}}, inputs: {{x: [1.0, 2.0, 3.0], y: [3.0, 4.0, 5.0]}}}}
+        cases:
+          - {{name: good, reference: x + y}}
+          - {{name: null-pointer, reference: x + y, inputs: {{x: null}}}}
+          - {{name: shapes, reference: x + y, inputs: {{x: [1.0, 2.0]}}}}
+          - {{name: raises, reference: ref.py:boom}}
+        """,
+        "--allow-code",
+    )
+    assert results[""] == 3
+    assert results["good"]["verdict"] == "PASS"
+    for name in ("null-pointer", "shapes", "raises"):
+        assert results[name]["verdict"] == "ERROR"
+        assert results[name]["reason"].startswith("the reference raised")
+
+
+def test_a_reference_that_is_not_there_is_an_unreadable_case(opcli: Opcli, case_file: CaseFile) -> None:
+    case_file("def add(x, y, *, alpha):\n    return x\n", "ref.py")
+    path = case_file(f"""
+        op: aclnnAddCustom
+        signature: {PROTOTYPE}
+        reference: ref.py:ad
+        cases: [{{name: a, attrs: {{alpha: 1.0}}, inputs: {{x: [1.0], y: [3.0]}}}}]
+    """)
+    done = opcli("run", path, "--allow-code")
+    assert done.code == 2
+    assert done.err.startswith(f"opcli: {path}:5:9: ref.py has no function ad")
+
+
+def test_no_refusal_can_be_expected_of_an_operator_whose_rules_nobody_knows(judge: Any) -> None:
+    results = judge(f"""
+        op: aclnnAddCustom
+        signature: {PROTOTYPE}
+        reference: x + y
+        cases: [{{name: a, attrs: {{alpha: 1.0}}, inputs: {{x: null, y: [3.0]}}, expect: {{status: 161001}}}}]
+    """)
+    assert results["a"]["verdict"] == "SKIP"
+
+
+def test_a_case_that_compares_nothing_is_not_judged(judge: Any) -> None:
+    results = judge("""
+        op: logit_grad
+        defaults: {dtype: float32, shape: [4]}
+        cases:
+          - {name: nothing, expect: {outputs: {out: ignore}}}
+          - {name: status-only, expect: {status: 0, outputs: {out: ignore}}}
+    """)
+    assert results["nothing"]["verdict"] == "SKIP"
+    assert results["status-only"]["verdict"] == "PASS"
+
+
 def test_repeat_demands_identical_bytes(judge: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import numpy as np
 
@@ -213,11 +270,22 @@ def test_repeat_demands_identical_bytes(judge: Any, monkeypatch: pytest.MonkeyPa
     assert result["reason"] == "out of run 3 of 3 has other bytes than the first"
 
 
-def test_a_case_that_does_not_fit_in_memory_is_an_error_of_the_surroundings(judge: Any) -> None:
+def test_a_case_that_does_not_fit_in_memory_is_skipped_with_the_figure(judge: Any) -> None:
     results = judge("""
         op: logit_grad
         cases: [{name: a, dtype: float32, shape: [1000000, 1000000]}, {name: b, dtype: float32, shape: [4]}]
     """)
-    assert results["a"]["verdict"] == "ERROR"
+    assert results["a"]["verdict"] == "SKIP"
+    assert results["a"]["reason"].startswith("needs about 18626.5 GiB, the memory limit is")
     assert results["b"]["verdict"] == "PASS"
-    assert results[""] == 3
+
+
+def test_a_refusal_needs_no_data_however_large_it_would_be(judge: Any) -> None:
+    results = judge("""
+        op: logit_grad
+        cases:
+          - name: a
+            inputs: {x: null, dy: {dtype: float32, shape: [1000000, 1000000]}}
+            expect: {status: 161001}
+    """)
+    assert results["a"]["verdict"] == "PASS"

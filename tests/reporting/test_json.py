@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from ascend_opcli.errors import SurroundingsError
-from ascend_opcli.reporting.json_report import write_text
+from ascend_opcli.reporting.files import write_text
 from tests.conftest import CaseFile, Opcli
 
 EVERYTHING = """

@@ -17,6 +17,7 @@ from pathlib import Path
 from ascend_opcli.backends.cann.discovery import child_environment
 from ascend_opcli.backends.cann.execute import CALL_STEPS, SYNC
 from ascend_opcli.backends.cann.plog import Plog
+from ascend_opcli.backends.cann.timing import Prepare, Request
 from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.model import Case, Outcome, Phase
 from ascend_opcli.operators.signature import Signature
@@ -30,12 +31,16 @@ MAX_VOICE = 64 * 1024
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Options:
-    """How to run: the device's number, an operator package that goes first, seconds a case, live output."""
+    """How to run: the device's number, an operator package that goes first, seconds a case, live output.
+
+    ``builtin`` leaves out every custom package: the operators are those that CANN ships.
+    """
 
     device: int = 0
     opp: Path | None = None
     timeout: float = 60.0
     live: bool = False
+    builtin: bool = False
 
 
 class Device:
@@ -85,7 +90,9 @@ class Device:
         self._plog.mark()
         try:
             self._pipe.send((signature, case, product))
-            outcome = self._wait()
+            answer = self._wait()
+            assert isinstance(answer, Outcome)
+            outcome = answer
         except (EOFError, OSError):
             outcome = self._dead("the preparation")
         voice = self._new_voice()
@@ -95,6 +102,32 @@ class Device:
             self._stop()
         return dataclasses.replace(outcome, voice=voice, log=log)
 
+    def ask(self, request: Request) -> object:
+        """The worker's reply to a request of a timing, or the outcome that says why there is none.
+
+        A worker that was lost is started again, without the stage that it held.
+        """
+        if self._process is None:
+            try:
+                self._start()
+            except SurroundingsError as error:
+                return Outcome(NAME, error=str(error))
+        assert self._pipe is not None
+        assert self._plog is not None
+        if isinstance(request, Prepare):
+            self._plog.mark()
+        try:
+            self._pipe.send(request)
+            reply = self._wait()
+        except (EOFError, OSError):
+            reply = self._dead("the preparation")
+        if not isinstance(reply, Outcome):
+            return reply
+        reply = dataclasses.replace(reply, voice=self._new_voice(), log=self._plog.errors())
+        if reply.status != 0 and reply.phase is Phase.SYNC:
+            self._stop()
+        return reply
+
     # --- the worker --------------------------------------------------------------------------------------
 
     def _start(self) -> None:
@@ -102,14 +135,14 @@ class Device:
         logs = self._folder / f"plog-{self._count}"
         logs.mkdir()
         self._plog = Plog(logs)
-        environment = child_environment(os.environ, self._options.opp)
+        environment = child_environment(os.environ, self._options.opp, builtin=self._options.builtin)
         environment["ASCEND_PROCESS_LOG_PATH"] = str(logs)
         environment["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
         ours, theirs = Pipe()
         self._voice = self._folder / f"voice-{self._count}"
         self._heard = 0
         command = [sys.executable, "-m", "ascend_opcli.backends.cann.worker", str(theirs.fileno())]
-        command += [str(self._options.device), str(self._options.opp or "")]
+        command += [str(self._options.device), str(self._options.opp or ""), str(int(self._options.builtin))]
         with theirs, self._voice.open("wb") as voice:
             self._process = subprocess.Popen(
                 command,
@@ -137,7 +170,7 @@ class Device:
             raise SurroundingsError(said)
         self.soc = said
 
-    def _wait(self) -> Outcome:
+    def _wait(self) -> object:
         assert self._pipe is not None
         deadline = time.monotonic() + self._options.timeout
         step = "the preparation"
@@ -150,8 +183,7 @@ class Device:
             except (EOFError, OSError):
                 return self._dead(step)
             if word == "done":
-                answer: Outcome = said
-                return answer
+                return said
             step = said
 
     def _dead(self, step: str) -> Outcome:

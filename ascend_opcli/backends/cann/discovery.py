@@ -160,9 +160,16 @@ def declared_in(path: Path) -> list[str]:
     return [match[1] for match in _ENTRY.finditer(path.read_text("utf-8", errors="replace"))]
 
 
-def child_environment(environ: Mapping[str, str], opp: Path | None = None) -> dict[str, str]:
-    """The environment of a worker: ``opp`` before every other package, set before ACL is initialised."""
+def child_environment(
+    environ: Mapping[str, str], opp: Path | None = None, *, builtin: bool = False
+) -> dict[str, str]:
+    """The environment of a worker: ``opp`` before every other package, set before ACL is initialised.
+
+    ``builtin`` leaves out the packages that the environment names; those under vendors CANN finds by itself.
+    """
     made = dict(environ)
+    if builtin:
+        made.pop("ASCEND_CUSTOM_OPP_PATH", None)
     if opp is not None:
         mine = [str(folder) for folder in package_folders(opp)]
         others = [e for e in made.get("ASCEND_CUSTOM_OPP_PATH", "").split(":") if e]

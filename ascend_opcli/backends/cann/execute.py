@@ -27,7 +27,7 @@ CALL_STEPS = (PHASE_1, PHASE_2, SYNC)
 
 
 @dataclass(slots=True)
-class _Slot:
+class Slot:
     """A tensor's device buffer, what was put in, and what it is for."""
 
     name: str
@@ -55,6 +55,17 @@ def execute(
     return _with_written(first, {n: mask for n, mask in written.items() if not mask.all()})
 
 
+def _unwritten(name: str, mask: np.ndarray) -> str:
+    """The finding that a mask of written elements makes."""
+    flat = mask.reshape(-1)
+    missing = int(flat.size - np.count_nonzero(flat))
+    if missing == flat.size:
+        return f"NOT WRITTEN: {name}, all {flat.size:,} elements"
+    first = int(np.argmin(flat))
+    share = missing / flat.size * 100
+    return f"PARTLY WRITTEN: {name}, {missing:,} of {flat.size:,} elements ({share:.2g} %) are not, from {first:,} on"
+
+
 def _with_written(outcome: Outcome, written: Mapping[str, np.ndarray]) -> Outcome:
     return Outcome(
         outcome.backend,
@@ -62,7 +73,7 @@ def _with_written(outcome: Outcome, written: Mapping[str, np.ndarray]) -> Outcom
         outcome.phase,
         outcome.outputs,
         outcome.message,
-        outcome.findings,
+        (*outcome.findings, *(_unwritten(name, mask) for name, mask in written.items())),
         outcome.notes,
         written=written,
         served_by=outcome.served_by,
@@ -82,10 +93,10 @@ def _attempt(
     entry = libraries.entry(signature.name)
     entry.phase1.argtypes = argument_types(signature)
     with contextlib.ExitStack() as stack:
-        slots = _slots(stack, runtime, signature, call, poison)
+        slots = lay_out(stack, runtime, signature, call, poison)
         addresses = {name: [s.buffer.address for s in members] for name, members in slots.items()}
         binder = stack.enter_context(Binder(libraries))
-        bound = binder.bind(signature, _specs(signature, case.arguments), addresses)
+        bound = binder.bind(signature, specs_of(signature, case.arguments), addresses)
         size, executor = ctypes.c_uint64(0), ctypes.c_void_p()
         announce(PHASE_1)
         status = int(entry.phase1(*bound, ctypes.byref(size), ctypes.byref(executor)))
@@ -93,13 +104,13 @@ def _attempt(
             return Outcome("device", status, Phase.ONE, message=runtime.error_text(), served_by=entry.file)
         if case.status is not None and case.status.code != 0 and case.status.phase is Phase.ONE:
             # A refusal was asked for: what was accepted against it is not worth running.
-            _drop(libraries, executor)
+            drop(libraries, executor)
             return Outcome("device", 0, Phase.ONE, served_by=entry.file)
         announce("the workspace")
         try:
-            workspace = stack.enter_context(contextlib.closing(_Workspace(runtime, size.value)))
+            workspace = stack.enter_context(contextlib.closing(Workspace(runtime, size.value)))
         except BaseException:
-            _drop(libraries, executor)
+            drop(libraries, executor)
             raise
         announce(PHASE_2)
         status = int(entry.phase2(workspace.address, size.value, executor, runtime.stream))
@@ -112,43 +123,49 @@ def _attempt(
         if status != 0:
             return Outcome("device", status, Phase.SYNC, message=runtime.error_text(), served_by=entry.file)
         announce("the copy back")
-        return _collect(slots, workspace, signature, entry.file)
+        return collect(slots, workspace, signature, entry.file)
 
 
-def _drop(libraries: Libraries, executor: ctypes.c_void_p) -> None:
-    """Phase 2 would have deleted the executor; without it we must."""
+def drop(libraries: Libraries, executor: ctypes.c_void_p) -> None:
+    """Release an executor. Phase 2 would have deleted the executor; without it we must."""
     if executor.value:
         libraries.meta("aclDestroyAclOpExecutor")(executor)
 
 
-class _Workspace:
+class Workspace:
     """Exactly the bytes that phase 1 asked for, between guards; null for none."""
 
     def __init__(self, runtime: Runtime, size: int) -> None:
+        self.size = size
         self._buffer = Buffer(runtime, size) if size else None
 
     @property
     def address(self) -> int | None:
+        """Where it begins, None for the null pointer."""
         return self._buffer.address if self._buffer is not None else None
 
     def damage(self) -> str:
+        """How its guards were overwritten, empty where they were not."""
         return self._buffer.damage() if self._buffer is not None else ""
 
     def close(self) -> None:
+        """Give the memory back; safe to call twice."""
         if self._buffer is not None:
             self._buffer.free()
 
 
-def _specs(signature: Signature, arguments: Mapping[str, Argument]) -> dict[str, Argument]:
+def specs_of(signature: Signature, arguments: Mapping[str, Argument]) -> dict[str, Argument]:
+    """The arguments in the order of the signature."""
     return {p.name: arguments[p.name] for p in signature.params}
 
 
-def _slots(
+def lay_out(
     stack: contextlib.ExitStack, runtime: Runtime, signature: Signature, call: Call, poison: int
-) -> dict[str, list[_Slot]]:
-    slots: dict[str, list[_Slot]] = {}
+) -> dict[str, list[Slot]]:
+    """A buffer for every tensor, inputs filled and outputs poisoned, freed when ``stack`` closes."""
+    slots: dict[str, list[Slot]] = {}
     for param in (p for p in signature.params if p.is_tensor):
-        members: list[_Slot] = []
+        members: list[Slot] = []
         bound = call.arguments[param.name] if param.is_input else call.outputs[param.name]
         items = bound if isinstance(bound, tuple) else (bound,)
         for i, item in enumerate(item for item in items if item is not None):
@@ -156,7 +173,7 @@ def _slots(
             tensor = item if isinstance(item, Tensor) else None
             spec = tensor.spec if tensor is not None else item
             assert isinstance(spec, TensorSpec)
-            buffer = Buffer(runtime, _storage_bytes(spec))
+            buffer = Buffer(runtime, storage_bytes(spec))
             stack.callback(buffer.free)
             content = None
             if tensor is not None:
@@ -164,20 +181,21 @@ def _slots(
                 buffer.write(content)
             else:
                 buffer.fill(poison)
-            members.append(_Slot(name, spec, buffer, content, param.is_output, poison))
+            members.append(Slot(name, spec, buffer, content, param.is_output, poison))
         slots[param.name] = members
     return slots
 
 
-def _storage_bytes(spec: TensorSpec) -> int:
+def storage_bytes(spec: TensorSpec) -> int:
+    """The size of the memory that a tensor's view looks into."""
     count = 1
     for dim in spec.storage_shape:
         count *= dim
     return count * DTYPES[spec.dtype].itemsize
 
 
-def _collect(
-    slots: Mapping[str, list[_Slot]], workspace: _Workspace, signature: Signature, file: str
+def collect(
+    slots: Mapping[str, list[Slot]], workspace: Workspace, signature: Signature, file: str
 ) -> Outcome:
     """Outputs read back, and what was found beside their numbers."""
     findings: list[str] = []
@@ -212,7 +230,7 @@ def _collect(
     )
 
 
-def _values(slot: _Slot) -> np.ndarray:
+def _values(slot: Slot) -> np.ndarray:
     dtype = numpy_dtype(slot.spec.dtype)
     raw = slot.read
     if slot.spec.dtype == "bool":
@@ -221,7 +239,7 @@ def _values(slot: _Slot) -> np.ndarray:
     return values
 
 
-def _written(slot: _Slot) -> np.ndarray:
+def _written(slot: Slot) -> np.ndarray:
     """False where every byte of an element still is the poison."""
     size = DTYPES[slot.spec.dtype].itemsize
     touched = (slot.read != slot.poison).reshape(-1, size).any(axis=1)
@@ -233,7 +251,7 @@ def _as_bytes(spec: TensorSpec) -> TensorSpec:
     return TensorSpec("uint8", spec.shape, None, spec.strides, spec.offset, spec.storage_shape, spec.layout)
 
 
-def _gaps(slot: _Slot) -> Iterator[str]:
+def _gaps(slot: Slot) -> Iterator[str]:
     """Writes into the storage that the view of an output leaves out."""
     if slot.content is not None:
         return
@@ -248,7 +266,7 @@ def _gaps(slot: _Slot) -> Iterator[str]:
         )
 
 
-def _changed(slot: _Slot) -> str:
+def _changed(slot: Slot) -> str:
     assert slot.content is not None
     size = DTYPES[slot.spec.dtype].itemsize
     wrong = (slot.read != slot.content).reshape(-1, size).any(axis=1)

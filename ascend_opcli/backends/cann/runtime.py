@@ -15,6 +15,10 @@ from ascend_opcli.errors import SurroundingsError
 REPEAT_INITIALIZE = 100002
 HOST_TO_DEVICE = 1
 DEVICE_TO_HOST = 2
+DEVICE_TO_DEVICE = 3
+EVENT_TIME_LINE = 8
+L2_BYTES = 2
+HBM = 1
 HUGE_FIRST = 0
 OPT_DETERMINISTIC = 0
 
@@ -119,6 +123,60 @@ class Runtime:
     def synchronize(self) -> int:
         """Wait for the stream; device errors of its tasks surface here as the code returned."""
         return int(self._acl.rt.synchronize_stream(self._stream))
+
+    def fill_async(self, address: int, size: int, byte: int) -> None:
+        """Queue the filling of device memory on the stream."""
+        code = self._acl.rt.memset_async(address, size, byte, size, self._stream)
+        self._check("acl.rt.memset_async", code)
+
+    def copy_async(self, to: int, address: int, size: int) -> None:
+        """Queue a copy within the device on the stream."""
+        code = self._acl.rt.memcpy_async(to, size, address, size, DEVICE_TO_DEVICE, self._stream)
+        self._check("acl.rt.memcpy_async", code)
+
+    def create_event(self) -> int:
+        """An event that keeps the time at which the stream reached it."""
+        create = getattr(self._acl.rt, "create_event_with_flag", None)
+        if create is not None:
+            event, code = create(EVENT_TIME_LINE)
+            if code == 0:
+                return int(event)
+        return self._made("acl.rt.create_event", self._acl.rt.create_event())
+
+    def destroy_event(self, event: int) -> None:
+        """Give an event back."""
+        self._check("acl.rt.destroy_event", self._acl.rt.destroy_event(event))
+
+    def record(self, event: int) -> None:
+        """Queue an event on the stream."""
+        self._check("acl.rt.record_event", self._acl.rt.record_event(event, self._stream))
+
+    def seconds_between(self, start: int, end: int) -> float:
+        """The time from one event to another; the stream must have been synchronised."""
+        milliseconds, code = self._acl.rt.event_elapsed_time(start, end)
+        self._check("acl.rt.event_elapsed_time", code)
+        return float(milliseconds) / 1e3
+
+    def l2_bytes(self) -> int | None:
+        """The size of the device's second-level cache, None where ACL does not say."""
+        with contextlib.suppress(AttributeError):
+            value, code = self._acl.get_device_capability(self.device, L2_BYTES)
+            return int(value) if code == 0 and value > 0 else None
+        return None
+
+    def free_bytes(self) -> int | None:
+        """Free device memory, None where ACL does not say."""
+        with contextlib.suppress(AttributeError):
+            free, _total, code = self._acl.rt.get_mem_info(HBM)
+            return int(free) if code == 0 else None
+        return None
+
+    def cann_version(self) -> str:
+        """The version of the runtime in use; empty on a CANN that cannot be asked."""
+        with contextlib.suppress(AttributeError, UnicodeDecodeError):
+            text, code = self._acl.get_version_str("runtime")
+            return str(text) if code == 0 else ""
+        return ""
 
     def set_deterministic(self, level: int) -> bool:
         """Ask for ACL_OPT_DETERMINISTIC; False where this CANN cannot be asked."""

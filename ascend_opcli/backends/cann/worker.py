@@ -1,7 +1,9 @@
 """The process in which the device lives: it takes calls from a pipe and answers with outcomes.
 
-Started as ``python -m ascend_opcli.backends.cann.worker FD DEVICE OPP``. What it sends is ("step", name) as a
-call goes on and ("done", outcome) at its end; anything else that happens to it is the parent's to notice.
+Started as ``python -m ascend_opcli.backends.cann.worker FD DEVICE OPP BUILTIN``; BUILTIN "1" leaves out every
+custom package. A triple is a case to run; a request of :mod:`timing` goes to the stage that it keeps. What it sends
+is ("step", name) as a call goes on and ("done", answer) at its end; anything else that happens to it is the parent's
+to notice.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ import sys
 import traceback
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
-from ascend_opcli.backends.cann.discovery import operator_libraries
+from ascend_opcli.backends.cann.discovery import CUSTOM_LIBRARY, operator_libraries
 from ascend_opcli.backends.cann.execute import Announce, execute, failure_outcome
 from ascend_opcli.backends.cann.libraries import Libraries
 from ascend_opcli.backends.cann.runtime import AclFailure, Runtime, load_pyacl
+from ascend_opcli.backends.cann.timing import Bench
 from ascend_opcli.errors import OpcliError
 from ascend_opcli.model import Case, Outcome
 from ascend_opcli.operators.call import make_call
@@ -26,10 +30,19 @@ from ascend_opcli.operators.signature import Signature
 class Session:
     """A runtime with its libraries: what both the worker and an in-process run drive."""
 
-    def __init__(self, device: int, opp: Path | None) -> None:
+    def __init__(self, device: int, opp: Path | None, *, builtin: bool = False) -> None:
         # The operator packages load with ACL: pyACL and its init come first, as op-plugin has it.
         self.runtime = Runtime(load_pyacl(), device)
-        self.libraries = Libraries(operator_libraries(os.environ, opp), opp)
+        names = operator_libraries(os.environ, opp)
+        if builtin:
+            names = [name for name in names if Path(name).name != CUSTOM_LIBRARY.name]
+        self.libraries = Libraries(names, opp)
+        self.bench = Bench(self.runtime, self.libraries)
+
+    def close(self) -> None:
+        """Release the stage of a timing that was broken off, then the device."""
+        self.bench.close()
+        self.runtime.close()
 
     def run(
         self, signature: Signature, case: Case, product: str, announce: Announce = lambda _step: None
@@ -53,7 +66,7 @@ def main() -> None:
     pipe = Connection(int(sys.argv[1]))
     opp = Path(sys.argv[3]) if len(sys.argv) > 3 and sys.argv[3] else None
     try:
-        session = Session(int(sys.argv[2]), opp)
+        session = Session(int(sys.argv[2]), opp, builtin=sys.argv[4:5] == ["1"])
     except (AclFailure, OpcliError) as error:
         pipe.send(("failed", str(error)))
         return
@@ -61,21 +74,27 @@ def main() -> None:
     try:
         while True:
             try:
-                signature, case, product = pipe.recv()
+                request = pipe.recv()
             except EOFError:
                 return
-            outcome = _answer(session, signature, case, product, pipe)
+            outcome = _answer(session, request, pipe)
             # What the kernel printed sits in C's buffers; the parent reads the file once we are done.
             ctypes.CDLL(None).fflush(None)
             sys.stdout.flush()
             pipe.send(("done", outcome))
     finally:
-        session.runtime.close()
+        session.close()
 
 
-def _answer(session: Session, signature: Signature, case: Case, product: str, pipe: Connection) -> Outcome:
+def _answer(session: Session, request: Any, pipe: Connection) -> object:
+    def announce(step: str) -> None:
+        pipe.send(("step", step))
+
     try:
-        return session.run(signature, case, product, lambda step: pipe.send(("step", step)))
+        if isinstance(request, tuple):
+            signature, case, product = request
+            return session.run(signature, case, product, announce)
+        return session.bench.answer(request, announce)
     except Exception as error:
         traceback.print_exc()
         return Outcome("device", error=f"the worker failed: {type(error).__name__}: {error}")

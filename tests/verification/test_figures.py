@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ascend_opcli.model import StandardChoice
+from ascend_opcli.tensors.dtypes import round_to
 from ascend_opcli.verification.judge import judge_output
 from ascend_opcli.verification.metrics import measure
 from ascend_opcli.verification.standards import Standard, make
@@ -128,8 +129,8 @@ def pairs(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, str]:
         if size and draw(st.booleans()):
             places = rng.integers(0, size, 8)
             golden[places] = got[places].astype(np.float64)
-        if draw(st.booleans()):
-            golden = golden.astype(np.float32)
+        kept = draw(st.sampled_from(["float64", "float32", dtype]))
+        golden = golden.astype(numpy_of(kept))
     return got, golden, dtype
 
 
@@ -309,3 +310,27 @@ def test_memory_beyond_the_arrays_is_bounded(trouble: bool) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 16 * 2**20
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("kept", ["same", "float32", "float64"])
+def test_every_value_of_a_narrow_dtype_against_goldens_around_it(dtype: str, kept: str) -> None:
+    got = np.arange(1 << 16, dtype=np.uint16).view(numpy_of(dtype))
+    with np.errstate(all="ignore"):
+        wide = got.astype(np.float64)
+        step = np.abs(np.spacing(wide.astype(np.float32)).astype(np.float64)) * 2.0 ** (
+            23 - MANTISSA[dtype][0]
+        )
+    standard = make(StandardChoice("allclose", {"rtol": 2**-8, "atol": 2**-10}), dtype)
+    with np.errstate(all="ignore"):
+        for shift in (0.0, 0.25, 0.5, 0.5 + 2**-12, 0.5 - 2**-12, 0.75, -0.5, -0.5 - 2**-30, -0.5 + 2**-30):
+            golden = wide + shift * step
+            golden = golden.astype(numpy_of(dtype if kept == "same" else kept))
+            # Rounded once: ml_dtypes itself goes from float64 through float32.
+            rounded = round_to(golden, dtype).astype(np.float64)
+            expected = np.where(np.isinf(rounded), rounded, golden.astype(np.float64))
+            close = np.isclose(wide, expected, rtol=2**-8, atol=2**-10, equal_nan=True)
+            same = (wide == rounded) | (np.isnan(wide) & np.isnan(rounded))
+            found = measure(got, golden, dtype, standard, block=1 << 13)
+            assert found.census.exact == np.count_nonzero(same & close), shift
+            assert found.outside == np.count_nonzero(~close), shift

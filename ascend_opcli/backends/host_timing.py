@@ -1,0 +1,102 @@
+"""The timing of a reference on the host: many calls a sample, on inputs the cache has not seen.
+
+No operator is executed here. What is timed is the NumPy reference in the operator's compute dtype, in blocks, its
+result rounded to each output's dtype.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ascend_opcli.model import Call
+from ascend_opcli.operators.evaluate import host_result
+from ascend_opcli.operators.operator import Operator
+
+UNKNOWN_CACHE = 32 << 20
+COPIES = 9
+COPY_BYTES = 64 << 20
+ENOUGH = 2e-4
+"""Seconds a sample from which on the clock's resolution does not count."""
+
+Clock = Callable[[], float]
+
+
+def last_level_cache() -> int:
+    """The size of the largest cache of this CPU in bytes; a common one where the system does not say."""
+    found = 0
+    for name in glob.glob("/sys/devices/system/cpu/cpu0/cache/index*/size"):
+        try:
+            match = re.fullmatch(r"(\d+)([KM]?)", Path(name).read_text("ascii").strip())
+        except OSError:
+            continue
+        if match is not None:
+            found = max(found, int(match[1]) << {"": 0, "K": 10, "M": 20}[match[2]])
+    return found or UNKNOWN_CACHE
+
+
+def copy_rate(clock: Clock = time.perf_counter, size: int = COPY_BYTES) -> float:
+    """Bytes a second, read and written, of a copy in memory of more than the cache holds."""
+    size = max(size, 2 * last_level_cache()) if size == COPY_BYTES else size
+    here, there = np.ones(size, np.uint8), np.zeros(size, np.uint8)
+    times = []
+    for _ in range(COPIES):
+        begun = clock()
+        np.copyto(there, here)
+        times.append(clock() - begun)
+    return 2 * size / max(statistics.median(times[1:]), 1e-12)
+
+
+@dataclass(slots=True)
+class Stage:
+    """The calls of one case on several input sets, warmed up; ``flush`` bytes are written before a sample."""
+
+    operator: Operator
+    calls: Sequence[Call]
+    cold: bool = True
+    clock: Clock = time.perf_counter
+    cache: int = field(default_factory=last_level_cache)
+    first: float = 0.0
+    launches: int = 0
+    flush: int = 0
+    _waste: np.ndarray | None = None
+    _next: int = 0
+
+    def __post_init__(self) -> None:
+        each = sum(a.nbytes for call in self.calls[:1] for a in input_arrays(call))
+        if self.cold and each * len(self.calls) < 2 * self.cache:
+            self.flush = self.cache
+            self._waste = np.zeros(self.flush, np.uint8)
+        begun = self.clock()
+        host_result(self.operator, self.calls[0])
+        self.first = self.clock() - begun
+        self.launches = len(self.calls)
+        self.draw()
+        if not self.flush:
+            rounds = int(ENOUGH / max(self.draw() * self.launches, 1e-9)) + 1
+            self.launches *= min(rounds, 1000)
+
+    def draw(self) -> float:
+        """Seconds a call: the flush, then every set once (or in turns, where nothing is flushed)."""
+        if self._waste is not None:
+            self._waste += 1  # reads and writes every line
+        todo = [self.calls[(self._next + i) % len(self.calls)] for i in range(self.launches)]
+        self._next = (self._next + self.launches) % len(self.calls)
+        operator = self.operator
+        begun = self.clock()
+        for call in todo:
+            host_result(operator, call)
+        return (self.clock() - begun) / self.launches
+
+
+def input_arrays(call: Call) -> list[np.ndarray]:
+    """The storages of every input tensor."""
+    bound = [item for b in call.arguments.values() for item in (b if isinstance(b, tuple) else (b,))]
+    return [item.storage for item in bound if item is not None and hasattr(item, "storage")]

@@ -1,0 +1,1 @@
+"""Times, and what may be said of them."""

@@ -1,0 +1,323 @@
+"""From cases to a stream of measurements: sampled, judged, held against a baseline."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ascend_opcli.benchmarking import ladder, timing
+from ascend_opcli.benchmarking.baselines import Baseline
+from ascend_opcli.benchmarking.benches import Bench, How, NoTime, Stage
+from ascend_opcli.benchmarking.ladder import Rung, traffic
+from ascend_opcli.errors import ExitCode
+from ascend_opcli.model import (
+    Call,
+    Case,
+    Comparison,
+    Measurement,
+    Outcome,
+    Speed,
+    Statistics,
+    Tensor,
+    Timed,
+    Word,
+)
+from ascend_opcli.operators.call import make_call
+from ascend_opcli.operators.custom import operator_of
+from ascend_opcli.operators.evaluate import ReferenceFailure, golden
+from ascend_opcli.operators.operator import Operator
+from ascend_opcli.operators.products import DEFAULT_PRODUCT
+from ascend_opcli.tensors.dtypes import DTYPES, widen
+from ascend_opcli.tensors.layout import view
+from ascend_opcli.verification.verdict import judge_outputs, judge_status
+
+SHORT = 20e-6
+"""Seconds below which what lies between two launches counts in the time between events."""
+
+KernelTimes = Callable[[Operator, Case, str, How], list[float]]
+"""Kernel task durations of a case by a profiler, in seconds a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a timing is asked for.
+
+    ``precision`` is the share to which the median is to be known, ``budget`` the seconds a case may be sampled,
+    ``tolerance`` the share by which a time may grow. ``bytes`` and ``operations`` override what a call moves
+    and does (:func:`ladder.amount`); ``peak`` is bytes a second. ``compared`` says that the samples will be held
+    against others.
+    """
+
+    precision: float = 0.02
+    budget: float = 0.5
+    tolerance: float = 0.05
+    how: How = dataclasses.field(default_factory=How)
+    check: bool = True
+    product: str | None = None
+    peak: float | None = None
+    bytes: str | None = None
+    operations: str | None = None
+    allow_code: bool = False
+    compared: bool = False
+    clock: Callable[[], float] = time.perf_counter
+
+    @property
+    def target(self) -> float:
+        """The precision at which sampling stops. A comparison needs the median better than the allowance it is given:
+        else the ratio's interval would reach past it on either side, and the word would be UNSURE."""
+        return min(self.precision, self.tolerance / 5) if self.compared else self.precision
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """The package that times are held against, pair by pair."""
+
+    bench: Bench
+    name: str
+
+
+def measure(
+    rungs: Iterable[Rung],
+    bench: Bench,
+    settings: Settings,
+    *,
+    baseline: Baseline | None = None,
+    against: Other | None = None,
+    kernel_times: KernelTimes | None = None,
+) -> Iterator[Measurement]:
+    """Time each case, in order. A measurement is complete when it is yielded.
+
+    Raises SurroundingsError where not even a copy can be timed.
+    """
+    copy = bench.copy_rate()
+    for rung in rungs:
+        blank = _blank(rung, bench, settings, copy)
+        try:
+            made = _one(rung, blank, bench, settings, against, kernel_times)
+        except NoTime as none:
+            word, reason = _why(rung.case, none.outcome)
+            made = dataclasses.replace(blank, word=word, reason=reason, served_by=none.outcome.served_by)
+        except (MemoryError, ReferenceFailure, ValueError) as error:
+            made = dataclasses.replace(blank, word=Timed.ERROR, reason=str(error) or type(error).__name__)
+        if baseline is not None:
+            held = baseline.held_against(made, bench.fingerprint, settings.tolerance)
+            made = dataclasses.replace(made, comparison=held)
+        yield made
+
+
+def _blank(rung: Rung, bench: Bench, settings: Settings, copy: float) -> Measurement:
+    case = rung.case
+    spec = max(ladder.specs(case.arguments.values()), key=lambda s: s.count, default=None)
+    return Measurement(
+        rung.name,
+        case,
+        bench.name,
+        Timed.SKIP,
+        dtype=spec.dtype if spec is not None else "",
+        shape=spec.shape if spec is not None else (),
+        copy=copy,
+        peak=settings.peak,
+    )
+
+
+def _one(
+    rung: Rung,
+    blank: Measurement,
+    bench: Bench,
+    settings: Settings,
+    against: Other | None,
+    kernel_times: KernelTimes | None,
+) -> Measurement:
+    case = rung.case
+    product = bench.product or case.product or settings.product or DEFAULT_PRODUCT
+    reason = _not_timed(case, bench, product)
+    if reason is not None:
+        return dataclasses.replace(blank, reason=reason)
+    operator = operator_of(case, allow_code=settings.allow_code)
+    moved, elements = traffic(operator, case.arguments)
+    if elements == 0:
+        return dataclasses.replace(blank, reason="the tensors are empty: there is nothing to time")
+    call = make_call(case, operator.signature, product)
+    if all_zero(call):
+        return dataclasses.replace(
+            blank,
+            reason="every input is zero: branches, clock and power are then not those of real data; give it other data",
+        )
+    blank = dataclasses.replace(
+        blank,
+        bytes=ladder.amount(settings.bytes, elements) if settings.bytes is not None else moved,
+        elements=elements,
+        operations=ladder.amount(settings.operations, elements) if settings.operations is not None else 0,
+        inputs_sha256=call.inputs_sha256,
+    )
+    stage = bench.prepare(operator, case, product, settings.how)
+    about = stage.about
+    blank = dataclasses.replace(
+        blank,
+        host=about.host,
+        launches=about.launches,
+        sets=about.sets,
+        flush=about.flush,
+        served_by=about.served_by,
+        notes=about.notes,
+    )
+    samples, comparison, other_notes = _sampled(stage, operator, case, product, settings, against)
+    drawn = stage.notes()
+    outcome = stage.finish(read=settings.check)
+    notes = [*blank.notes, *drawn, *other_notes]
+    word, why, said = _judged(case, operator, call, outcome) if settings.check else (None, "", [])
+    notes += said
+    if word is not None:
+        # The time of a wrong result is not a result.
+        return dataclasses.replace(blank, word=word, reason=why, notes=tuple(notes))
+    statistics = timing.summarise(samples)
+    stream: Statistics | None = None
+    if kernel_times is not None:
+        stream, statistics = statistics, timing.summarise(kernel_times(operator, case, product, settings.how))
+    if bench.name == "device" and stream is None and statistics.median < SHORT:
+        notes.append(
+            f"under {SHORT * 1e6:.0f} us what lies between launches counts in the stream time: --timer msprof takes"
+            " the kernel's task duration"
+        )
+    moved_away = timing.drift(statistics, settings.precision)
+    notes += [moved_away] if moved_away else []
+    noise = timing.noisy(statistics, settings.precision)
+    return dataclasses.replace(
+        blank,
+        word=Timed.UNSURE if noise else Timed.OK,
+        reason=noise,
+        statistics=statistics,
+        stream=stream,
+        comparison=comparison,
+        notes=tuple(notes),
+    )
+
+
+def _sampled(
+    stage: Stage, operator: Operator, case: Case, product: str, settings: Settings, against: Other | None
+) -> tuple[list[float], Comparison | None, list[str]]:
+    """Our samples, and where there is another package the comparison with it."""
+    if against is None:
+        samples = timing.sample(
+            stage.draw, precision=settings.target, budget=settings.budget, clock=settings.clock
+        )
+        return samples, None, []
+    try:
+        other = against.bench.prepare(operator, case, product, settings.how)
+    except NoTime as none:
+        why = _why(case, none.outcome)[1]
+        samples = timing.sample(
+            stage.draw, precision=settings.target, budget=settings.budget, clock=settings.clock
+        )
+        return samples, Comparison(Speed.UNSURE, against.name, reason=f"{against.name}: {why}"), []
+    lost: list[NoTime] = []
+
+    def theirs() -> float:
+        try:
+            return other.draw()
+        except NoTime as none:
+            lost.append(none)
+            return 0.0
+
+    ours, others = timing.sample_pairs(
+        stage.draw, theirs, precision=settings.target, budget=settings.budget, clock=settings.clock
+    )
+    if lost:
+        why = _why(case, lost[0].outcome)[1]
+        return ours, Comparison(Speed.UNSURE, against.name, reason=f"{against.name}: {why}"), []
+    outcome = other.finish(read=settings.check)
+    comparison = timing.compare(ours, others, tolerance=settings.tolerance, against=against.name, paired=True)
+    notes = [f"{against.name}: {timing.summarise(others).median * 1e6:.4g} us, {other.about.served_by}"]
+    if settings.check:
+        call = make_call(case, operator.signature, product)
+        word, why, _ = _judged(case, operator, call, outcome)
+        if word is not None:
+            comparison = dataclasses.replace(
+                comparison, speed=Speed.UNSURE, reason=f"{against.name} gives a wrong result: {why}"
+            )
+    return ours, comparison, notes
+
+
+def _not_timed(case: Case, bench: Bench, product: str) -> str | None:
+    """Why a case is left out here, or None."""
+    if case.status is not None and case.status.code != 0:
+        return "the case expects a refusal: there is nothing to time"
+    if bench.product is not None and case.product not in (None, bench.product):
+        return f"names the product {case.product}; this device is {bench.product}"
+    only = case.only
+    if only is not None and only.backend not in (None, bench.name):
+        return f"only on the backend {only.backend}"
+    if only is not None and only.products and product not in only.products:
+        return f"only on {', '.join(only.products)}, not on {product}"
+    return None
+
+
+def all_zero(call: Call) -> bool:
+    """Whether there are inputs and every element of every one is zero."""
+    tensors = [
+        item
+        for bound in call.arguments.values()
+        for item in (bound if isinstance(bound, tuple) else (bound,))
+        if isinstance(item, Tensor) and item.spec.count
+    ]
+    return bool(tensors) and not any(_any(t) for t in tensors)
+
+
+def _any(tensor: Tensor) -> bool:
+    values = view(tensor)
+    if DTYPES[tensor.spec.dtype].kind == "float":
+        values = widen(values, np.float32)
+    return bool(np.any(values != 0))
+
+
+def _judged(
+    case: Case, operator: Operator, call: Call, outcome: Outcome
+) -> tuple[Timed | None, str, list[str]]:
+    """The word and reason of a result that is not right, None for one that is; and notes."""
+    verdict = judge_status(case, outcome)
+    if verdict is None:
+        truth = golden(operator, call) if operator.reference is not None else None
+        verdict = judge_outputs(case, operator, call, outcome, truth)
+    if verdict.word is Word.PASS:
+        return None, "", []
+    if verdict.word is Word.SKIP:
+        return None, "", [f"the result was not judged: {verdict.reason}"]
+    if verdict.word is Word.ERROR:
+        return Timed.ERROR, verdict.reason, []
+    if case.known_issue is not None:
+        return Timed.SKIP, f"known issue: {case.known_issue.reason} ({verdict.reason})", []
+    return Timed.FAIL, f"a wrong result has no time: {verdict.reason}", []
+
+
+def _why(case: Case, outcome: Outcome) -> tuple[Timed, str]:
+    """The word and reason of a call that was skipped, refused, crashed or could not be made."""
+    verdict = judge_status(case, outcome)
+    if verdict is None or verdict.word is Word.PASS:
+        return Timed.ERROR, "the call gave neither a time nor a reason"
+    word = {Word.SKIP: Timed.SKIP, Word.ERROR: Timed.ERROR}.get(verdict.word, Timed.FAIL)
+    return word, verdict.reason
+
+
+def exit_code(measured: Iterable[Measurement], *, compared: bool) -> ExitCode:
+    """What a run's measurements say.
+
+    A comparison that was asked for and settled nowhere has judged nothing: 4, so that a CI job whose machine has
+    changed does not stay green.
+    """
+    rows = list(measured)
+    codes = []
+    if any(m.word is Timed.FAIL for m in rows):
+        codes.append(ExitCode.FAILED)
+    if any(m.word is Timed.ERROR for m in rows):
+        codes.append(ExitCode.SURROUNDINGS)
+    if any(m.comparison is not None and m.comparison.speed is Speed.SLOWER for m in rows):
+        codes.append(ExitCode.REGRESSION)
+    settled = [m for m in rows if m.comparison is not None and m.comparison.speed is not Speed.UNSURE]
+    timed = [m for m in rows if m.statistics is not None]
+    if not codes and (not timed or (compared and not settled)):
+        codes.append(ExitCode.NOTHING_JUDGED)
+    return ExitCode.worst(codes)

@@ -1,0 +1,67 @@
+"""``opcli compare``: judge two saved tensors."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ascend_opcli.cli.options import Debug
+from ascend_opcli.errors import ExitCode, UsageError
+
+
+def compare(
+    actual: Annotated[
+        str, typer.Argument(metavar="ACTUAL", help="The output: .npy, .npz:KEY, .bin, .pt:KEY.")
+    ],
+    expected: Annotated[str, typer.Argument(metavar="EXPECTED", help="Its golden, in any of these.")],
+    standard: Annotated[
+        str | None,
+        typer.Option(
+            "--standard", metavar="NAME[:K=V]|all", help="Judge by this standard; all: show each of them."
+        ),
+    ] = None,
+    dtype: Annotated[
+        str | None, typer.Option("--dtype", help="The dtype of ACTUAL; a raw .bin needs it.")
+    ] = None,
+    expected_dtype: Annotated[
+        str | None, typer.Option("--expected-dtype", help="The dtype of a raw EXPECTED (default: --dtype).")
+    ] = None,
+    shape: Annotated[
+        str | None, typer.Option("--shape", help="The shape of both: 16x3x171, 4,4 or scalar.")
+    ] = None,
+    json: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write the comparison as JSON; - is stdout.")
+    ] = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Judge two saved tensors as the output of an operator and its golden."""
+    from ascend_opcli.reporting import compare as report_of
+    from ascend_opcli.verification import standards
+    from ascend_opcli.verification.saved import compare_saved
+
+    every = standard == standards.ALL
+    try:
+        choice = standards.parse(standard) if standard and not every else None
+        report = compare_saved(
+            actual,
+            expected,
+            choice=choice,
+            dtype=dtype,
+            expected_dtype=expected_dtype,
+            shape=shape,
+            all_standards=every,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    stream = sys.stderr if json == "-" else sys.stdout
+    stream.writelines(line + "\n" for line in report_of.lines(report, actual, expected))
+    if json is not None:
+        from ascend_opcli.execution.facts import run_facts
+        from ascend_opcli.reporting.files import write_text
+        from ascend_opcli.reporting.json_report import dump
+
+        facts = {**run_facts(), "arguments": sys.argv[1:]}
+        write_text(json, dump(report_of.document(report, actual, expected, facts)))
+    raise typer.Exit(ExitCode.PASSED if report.passed else ExitCode.FAILED)

@@ -1,0 +1,56 @@
+"""Whether a case's tensors fit into memory, told before anything is allocated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ascend_opcli.model import Argument, Case, TensorSpec
+from ascend_opcli.tensors.dtypes import DTYPES
+
+GOLDEN_BYTES = 8
+"""An output's golden is float64, or as wide."""
+
+
+def needed_bytes(case: Case) -> int:
+    """Bytes of every tensor's storage, and of the goldens of what the operator writes."""
+    total = 0
+    for argument in case.arguments.values():
+        for spec in _specs(argument):
+            count = 1
+            for dim in spec.storage_shape:
+                count *= dim
+            total += count * DTYPES[spec.dtype].itemsize
+            total += spec.count * GOLDEN_BYTES if spec.data is None else 0
+    return total
+
+
+def _specs(argument: Argument) -> tuple[TensorSpec, ...]:
+    if isinstance(argument, tuple):
+        return argument
+    return (argument,) if isinstance(argument, TensorSpec) else ()
+
+
+def available_bytes() -> int | None:
+    """What the system says is free for use, None where it does not say."""
+    try:
+        for line in Path("/proc/meminfo").read_text("ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        return None
+    return None
+
+
+def too_large(case: Case, limit: int | None) -> str | None:
+    """Why a case is not run for its size, or None. Without a limit, half of what is free is one."""
+    need = needed_bytes(case)
+    if need < 1 << 26:
+        return None
+    if limit is None:
+        free = available_bytes()
+        if free is None:
+            return None
+        limit = free // 2
+    if need <= limit:
+        return None
+    return f"needs about {need / 2**30:.1f} GiB, the memory limit is {limit / 2**30:.1f} GiB"

@@ -1,0 +1,108 @@
+"""Unary mathematics, element by element, and its in-place variants."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ascend_opcli.operators.families import BOOL, FLOAT, Row, declare, row
+from ascend_opcli.operators.special import erf, erfc, erfinv
+
+
+def _integers_as_they_are(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Rounding leaves an integer alone; NumPy would make floats of it."""
+    return lambda x: x if x.dtype.kind in "biu" else function(x)
+
+
+def _numbers(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """NumPy has no negation of bool; -1 held as bool is true again."""
+    return lambda x: x if x.dtype.kind == "b" else function(x)
+
+
+def sign(x: Any) -> Any:
+    """(x > 0) - (x < 0), as the kernel has it: NaN gives 0, not NumPy's NaN."""
+    return x if x.dtype.kind == "b" else (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+
+
+def _rounded(x: Any, decimals: Any = 0) -> Any:
+    if x.dtype.kind in "biu":
+        return x if decimals >= 0 else _rounded(x.astype(np.float64), decimals).astype(x.dtype)
+    power = x.dtype.type(10.0 ** abs(int(decimals)))
+    return np.rint(x * power) / power if decimals >= 0 else np.rint(x / power) * power
+
+
+def _sinc(x: Any) -> Any:
+    scaled = x * math.pi
+    return np.where(x == 0, x.dtype.type(1), np.sin(scaled) / np.where(x == 0, x.dtype.type(1), scaled))
+
+
+def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    if x.dtype.kind in "biu":
+        return x
+    return np.where(np.isnan(x), nan, np.where(x == np.inf, posinf, np.where(x == -np.inf, neginf, x)))
+
+
+_gamma = np.frompyfunc(lambda v: math.lgamma(v) if v > 0 or v != math.floor(v) else math.inf, 1, 1)
+
+
+def _lgamma(x: Any) -> Any:
+    finite = np.where(np.isfinite(x), x, 1.0)
+    return np.where(np.isnan(x), x, np.where(np.isinf(x), np.inf, _gamma(finite).astype(np.float64))).astype(
+        x.dtype
+    )
+
+
+UNARY: Mapping[str, Row] = {
+    "Abs": row(np.abs, "out = |self|"),
+    "Neg": row(_numbers(np.negative), "out = -self, wrapping in integers"),
+    "Sign": row(sign, "out = 1 above 0, -1 below, 0 elsewhere, NaN included"),
+    "Square": row(lambda x: x * x, "out = self^2, wrapping in integers"),
+    "Floor": row(_integers_as_they_are(np.floor), "out = the largest integer not above self"),
+    "Ceil": row(_integers_as_they_are(np.ceil), "out = the smallest integer not below self"),
+    "Trunc": row(_integers_as_they_are(np.trunc), "out = self without its fraction"),
+    "Round": row(_integers_as_they_are(np.rint), "out = the nearest integer, halves to the even one"),
+    "RoundDecimals": row(_rounded, "out = round(self 10^decimals) / 10^decimals, halves to even"),
+    "Frac": row(lambda x: x - x if x.dtype.kind in "biu" else x - np.trunc(x), "out = self - trunc(self)"),
+    "Exp": row(np.exp, "out = e^self", FLOAT),
+    "Exp2": row(np.exp2, "out = 2^self", FLOAT),
+    "Expm1": row(np.expm1, "out = e^self - 1", FLOAT),
+    "Log": row(np.log, "out = ln(self)", FLOAT, data=(0.1, 10.0)),
+    "Log2": row(np.log2, "out = log2(self)", FLOAT, data=(0.1, 10.0)),
+    "Log10": row(np.log10, "out = log10(self)", FLOAT, data=(0.1, 10.0)),
+    "Log1p": row(np.log1p, "out = ln(1 + self)", FLOAT, data=(-0.9, 10.0)),
+    "Sqrt": row(np.sqrt, "out = the square root of self", FLOAT, data=(0.0, 10.0)),
+    "Rsqrt": row(lambda x: 1 / np.sqrt(x), "out = 1 / sqrt(self)", FLOAT, data=(0.1, 10.0)),
+    "Reciprocal": row(lambda x: 1 / x, "out = 1 / self", FLOAT, data=(0.1, 10.0)),
+    "Sin": row(np.sin, "out = sin(self)", FLOAT),
+    "Cos": row(np.cos, "out = cos(self)", FLOAT),
+    "Tan": row(np.tan, "out = tan(self)", FLOAT),
+    "Asin": row(np.arcsin, "out = arcsin(self)", FLOAT, data=(-1.0, 1.0)),
+    "Acos": row(np.arccos, "out = arccos(self)", FLOAT, data=(-1.0, 1.0)),
+    "Atan": row(np.arctan, "out = arctan(self)", FLOAT),
+    "Sinh": row(np.sinh, "out = sinh(self)", FLOAT),
+    "Cosh": row(np.cosh, "out = cosh(self)", FLOAT),
+    "Tanh": row(np.tanh, "out = tanh(self)", FLOAT),
+    "Asinh": row(np.arcsinh, "out = arsinh(self)", FLOAT),
+    "Acosh": row(np.arccosh, "out = arcosh(self)", FLOAT, data=(1.0, 10.0)),
+    "Atanh": row(np.arctanh, "out = artanh(self)", FLOAT, data=(-0.99, 0.99)),
+    "Erf": row(erf, "out = erf(self)", FLOAT),
+    "Erfc": row(erfc, "out = 1 - erf(self)", FLOAT),
+    "Erfinv": row(erfinv, "out = the x with erf(x) = self", FLOAT, data=(-0.99, 0.99)),
+    "Lgamma": row(_lgamma, "out = ln |gamma(self)|", FLOAT, data=(0.1, 10.0)),
+    "Sinc": row(_sinc, "out = sin(pi self) / (pi self), 1 at 0", FLOAT),
+    "NanToNum": row(_nan_to_num, "out = self with NaN and the infinities replaced"),
+    "IsFinite": row(np.isfinite, "out = whether self is neither infinite nor NaN", BOOL),
+    "IsInf": row(np.isinf, "out = whether self is infinite", BOOL),
+    "IsPosInf": row(lambda x: x == np.inf, "out = whether self is +Inf", BOOL),
+    "IsNegInf": row(lambda x: x == -np.inf, "out = whether self is -Inf", BOOL),
+    "Signbit": row(
+        lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0, "out = whether the sign bit is set", BOOL
+    ),
+    "BitwiseNot": row(np.invert, "out = every bit of self inverted; not, for bool"),
+    "LogicalNot": row(np.logical_not, "out = whether self is 0", BOOL),
+}
+
+OPERATORS = declare(UNARY)

@@ -1,0 +1,237 @@
+"""Losses by element and their gradients, with the reductions none (0), mean (1) and sum (2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ascend_opcli.model import Shape
+from ascend_opcli.operators.elementwise import sign
+from ascend_opcli.operators.families import Row, declare, row
+from ascend_opcli.operators.operator import (
+    Arguments,
+    Divergence,
+    OutputRule,
+    attribute_value,
+    broadcast_shape,
+    first_spec,
+    like,
+)
+from ascend_opcli.operators.promotion import promote
+from ascend_opcli.operators.special import sigmoid, softplus
+
+_MEAN, _SUM, _BATCH_MEAN = 1, 2, 3
+_PROBABILITIES = (0.01, 0.99)
+
+
+def reduced(values: Any, reduction: Any) -> Any:
+    """By element, or in one number; 3 divides the sum by the length of the first axis."""
+    if reduction == _MEAN:
+        return values.mean(dtype=values.dtype)
+    if reduction == _SUM:
+        return values.sum(dtype=values.dtype)
+    return values.sum(dtype=values.dtype) / values.shape[0] if reduction == _BATCH_MEAN else values
+
+
+def spread(grad: Any, slope: Any, reduction: Any) -> Any:
+    """The gradient by element of a loss that was reduced so."""
+    made = grad * slope
+    if reduction == _MEAN:
+        return made / max(slope.size, 1)
+    return made / slope.shape[0] if reduction == _BATCH_MEAN else made
+
+
+# --- losses by element ----------------------------------------------------------------------------------------
+
+
+def smooth_l1(self: Any, target: Any, beta: Any) -> Any:
+    away = np.abs(self - target)
+    # beta 0 is the plain distance: nothing lies below it.
+    return np.where(away < beta, 0.5 * away * away / (beta if beta else 1), away - 0.5 * beta).astype(
+        away.dtype
+    )
+
+
+def smooth_l1_slope(self: Any, target: Any, beta: Any) -> Any:
+    away = self - target
+    inside = away / (beta if beta else 1)
+    return np.where(np.abs(away) < beta, inside, np.sign(away)).astype(away.dtype)
+
+
+def cross_entropy(self: Any, target: Any, weight: Any) -> Any:
+    log = np.maximum(np.log(self), -100), np.maximum(np.log1p(-self), -100)
+    made = (target - 1) * log[1] - target * log[0]
+    return made if weight is None else made * weight
+
+
+def cross_entropy_slope(self: Any, target: Any, weight: Any) -> Any:
+    made = (self - target) / np.maximum((1 - self) * self, self.dtype.type(1e-12))
+    return made if weight is None else made * weight
+
+
+def logits_entropy(self: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
+    gain = 1 if pos_weight is None else pos_weight
+    made = gain * target * softplus(-self) + (1 - target) * softplus(self)
+    return made if weight is None else made * weight
+
+
+def logits_entropy_slope(self: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
+    gain = 1 if pos_weight is None else pos_weight
+    made = (1 - target) * sigmoid(self) - gain * target * sigmoid(-self)
+    return made if weight is None else made * weight
+
+
+def logits_entropy_target_slope(self: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
+    gain = 1 if pos_weight is None else pos_weight
+    made = np.broadcast_to(
+        gain * softplus(-self) - softplus(self), np.broadcast_shapes(self.shape, target.shape)
+    )
+    return made if weight is None else made * weight
+
+
+def kl_div(self: Any, target: Any, log_target: Any) -> Any:
+    if log_target:
+        return np.exp(target) * (target - self)
+    safe = np.where(target > 0, target, 1)
+    return np.where(
+        target == 0, 0, np.where(target < 0, np.nan, target * np.log(safe)) - target * self
+    ).astype(self.dtype)
+
+
+def kl_div_slope(self: Any, target: Any, log_target: Any) -> Any:
+    slope = -np.exp(target) if log_target else -target
+    return np.broadcast_to(slope, np.broadcast_shapes(self.shape, target.shape))
+
+
+# --- rows -----------------------------------------------------------------------------------------------------
+
+
+def _output(least: int, arguments: Arguments) -> tuple[str, Shape] | None:
+    specs = [first_spec(arguments.get(name)) for name in ("self", "target")]
+    shape = broadcast_shape(*(s.shape for s in specs if s is not None))
+    if specs[0] is None or specs[1] is None or shape is None:
+        return None
+    word = promote(specs[0].dtype, specs[1].dtype)
+    one = attribute_value(arguments, "reduction") in (_MEAN, _SUM, _BATCH_MEAN)
+    return word, (1,) * least if one else shape
+
+
+def _forward(
+    function: Callable[..., Any], text: str, *, out: str = "out", least: int = 0, **rest: Any
+) -> Row:
+    """``least`` is the documented least rank of the output: a reduced one has this rank."""
+    return row(function, text, elementwise=False, outputs={out: partial(_output, least)}, **rest)
+
+
+def _backward(function: Callable[..., Any], text: str, out: str, **rest: Any) -> Row:
+    rules: dict[str, OutputRule] = {out: like("self")}
+    return row(function, text, elementwise=False, outputs=rules, **rest)
+
+
+_CLAMPED = (
+    Divergence(
+        "the logarithms are held at -100 as in PyTorch; the document's formula has no such bound",
+        lambda self: bool(((self <= 1e-44) | (self >= 1)).any()),
+    ),
+)
+_BATCH = " (3: the sum divided by the length of the first axis)"
+_P, _T = _PROBABILITIES, (0.0, 1.0)
+
+FORWARD: Mapping[str, Row] = {
+    "L1Loss": _forward(
+        lambda s, t, reduction=1: reduced(np.abs(s - t), reduction), "out = |self - target|, reduced"
+    ),
+    **dict.fromkeys(
+        ("MseLoss", "MseLossOut"),
+        _forward(
+            lambda s, t, reduction=1: reduced((s - t) * (s - t), reduction),
+            "out = (self - target)^2, reduced",
+            least=1,
+        ),
+    ),
+    "SmoothL1Loss": _forward(
+        lambda s, t, reduction=1, beta=1.0: reduced(smooth_l1(s, t, beta), reduction),
+        "result = d^2 / (2 beta) where d = |self - target| < beta, else d - beta / 2, reduced",
+        out="result",
+        least=1,
+    ),
+    "BinaryCrossEntropy": _forward(
+        lambda s, t, weight, reduction=1: reduced(cross_entropy(s, t, weight), reduction),
+        "out = -weight (target ln(self) + (1 - target) ln(1 - self)), reduced",
+        data=(_P, _T, _T),
+        divergences=_CLAMPED,
+    ),
+    "BinaryCrossEntropyWithLogits": _forward(
+        lambda s, t, weight, pos, reduction=1: reduced(logits_entropy(s, t, weight, pos), reduction),
+        "out = weight (posWeight target ln(1 + e^-self) + (1 - target) ln(1 + e^self)), reduced",
+        data=(None, _T, _T, _T),
+    ),
+    "KlDiv": _forward(
+        lambda s, t, reduction=1, logTarget=False: reduced(kl_div(s, t, logTarget), reduction),
+        "out = target (ln(target) - self), or e^target (target - self) where logTarget, reduced" + _BATCH,
+        data=(None, _P),
+    ),
+    "SoftMarginLoss": _forward(
+        lambda s, t, reduction=1: reduced(softplus(-t * s), reduction),
+        "out = ln(1 + exp(-target self)), reduced",
+        least=1,
+    ),
+}
+
+BACKWARD: Mapping[str, Row] = {
+    "L1LossBackward": _backward(
+        lambda grad, s, t, reduction=1: spread(grad, sign(s - t), reduction),
+        "gradInput = gradOutput sign(self - target), divided by their number for mean",
+        "gradInput",
+    ),
+    "MseLossBackward": _backward(
+        lambda grad, s, t, reduction=1: spread(grad, 2 * (s - t), reduction),
+        "out = 2 gradOutput (self - target), divided by their number for mean",
+        "out",
+    ),
+    "SmoothL1LossBackward": _backward(
+        lambda grad, s, t, reduction=1, beta=1.0: spread(grad, smooth_l1_slope(s, t, beta), reduction),
+        "gradInput = gradOut d / beta where |d| < beta, d = self - target, else gradOut sign(d)",
+        "gradInput",
+    ),
+    "BinaryCrossEntropyBackward": _backward(
+        lambda grad, s, t, weight, reduction=1: spread(grad, cross_entropy_slope(s, t, weight), reduction),
+        "out = gradOutput weight (self - target) / (self (1 - self))",
+        "out",
+        data=(None, _P, _T, _T),
+    ),
+    "BinaryCrossEntropyWithLogitsBackward": _backward(
+        lambda grad, s, t, weight, pos, reduction=1: spread(
+            grad, logits_entropy_slope(s, t, weight, pos), reduction
+        ),
+        "out = gradOutput weight ((1 - target) sigmoid(self) - posWeight target sigmoid(-self))",
+        "out",
+        data=(None, None, _T, _T, _T),
+    ),
+    "BinaryCrossEntropyWithLogitsTargetBackward": _backward(
+        lambda grad, s, t, weight, pos, reduction=1: spread(
+            grad, logits_entropy_target_slope(s, t, weight, pos), reduction
+        ),
+        "gradTarget = gradOutput weight (posWeight ln(1 + e^-self) - ln(1 + e^self))",
+        "gradTarget",
+        data=(None, None, _T, _T, _T),
+    ),
+    "KlDivBackward": _backward(
+        lambda grad, s, t, reduction=1, logTarget=False: spread(
+            grad, kl_div_slope(s, t, logTarget), reduction
+        ),
+        "out = -gradOutput target, or -gradOutput e^target where logTarget" + _BATCH,
+        "out",
+        data=(None, None, _P),
+    ),
+    "SoftMarginLossBackward": _backward(
+        lambda grad, s, t, reduction=1: spread(grad, -t * sigmoid(-t * s), reduction),
+        "out = -gradOutput target sigmoid(-target self)",
+        "out",
+    ),
+}
+
+OPERATORS = declare(FORWARD) + declare(BACKWARD)

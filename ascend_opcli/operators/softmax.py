@@ -1,0 +1,80 @@
+"""Softmax, its logarithm and the cross entropy over it, with their gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ascend_opcli.operators.operator import uniform
+from ascend_opcli.operators.structured import axis_of, declare
+
+_DIM = {"sample_attributes": {"dim": -1}}
+
+
+def softmax(self: Any, dim: Any) -> Any:
+    """e^x over its sum along an axis, from the largest down."""
+    axis = axis_of(dim, self.ndim)
+    grown = np.exp(self - self.max(axis=axis, keepdims=True, initial=-np.inf))
+    return grown / grown.sum(axis=axis, keepdims=True, dtype=grown.dtype)
+
+
+def log_softmax(self: Any, dim: Any) -> Any:
+    """x less the logarithm of the sum of e^x along an axis."""
+    axis = axis_of(dim, self.ndim)
+    below = self - self.max(axis=axis, keepdims=True, initial=-np.inf)
+    return below - np.log(np.exp(below).sum(axis=axis, keepdims=True, dtype=below.dtype))
+
+
+def _softmax_slope(grad: Any, output: Any, dim: Any) -> Any:
+    axis = axis_of(dim, output.ndim)
+    return output * (grad - (grad * output).sum(axis=axis, keepdims=True, dtype=grad.dtype))
+
+
+def _log_softmax_slope(grad: Any, output: Any, dim: Any) -> Any:
+    axis = axis_of(dim, output.ndim)
+    return grad - np.exp(output) * grad.sum(axis=axis, keepdims=True, dtype=grad.dtype)
+
+
+def _cross_entropy(features: Any, labels: Any) -> Any:
+    log = log_softmax(features, -1)
+    # A label of 0 takes nothing, however small the logarithm is.
+    loss = np.where(labels == 0, features.dtype.type(0), labels * log).sum(-1, dtype=log.dtype)
+    return -loss, softmax(features, -1) - labels
+
+
+def _same(self: Any, *_rest: Any) -> Any:
+    return self.dtype, self.shape
+
+
+_PROBABILITIES = uniform(0.01, 0.99)
+_LOGARITHMS = uniform(-4.0, -0.1)
+
+OPERATORS = (
+    declare("Softmax", softmax, "out = e^self over the sum of e^self along dim", _same, **_DIM),
+    declare("LogSoftmax", log_softmax, "out = self - ln of the sum of e^self along dim", _same, **_DIM),
+    declare(
+        "SoftmaxBackward",
+        _softmax_slope,
+        "out = output (gradOutput - sum of gradOutput output along dim)",
+        _same,
+        data={"output": _PROBABILITIES},
+        **_DIM,
+    ),
+    declare(
+        "LogSoftmaxBackward",
+        _log_softmax_slope,
+        "out = gradOutput - e^output (sum of gradOutput along dim)",
+        _same,
+        data={"output": _LOGARITHMS},
+        **_DIM,
+    ),
+    declare(
+        "SoftmaxCrossEntropyWithLogits",
+        _cross_entropy,
+        "loss = -sum of labels ln softmax(features) by row, backprop = softmax(features) - labels",
+        lambda features, labels: [(features.dtype, features.shape[:1]), (features.dtype, features.shape)],
+        data={"labels": uniform(0.0, 1.0)},
+        sample_shape=(4, 6),
+    ),
+)

@@ -1,0 +1,133 @@
+"""How an operator whose output has a shape of its own is declared: a function, a text and a rule of inference.
+
+The function takes the inputs and attributes in the order of the C prototype, as a row of
+:mod:`ascend_opcli.operators.families` does, and the rule takes the same with a tensor's dtype and shape in
+place of its array; it gives (dtype, shape) of every output in order. Nothing is promoted: what meets, and how,
+is the function's own matter.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ascend_opcli.model import Attribute, Shape
+from ascend_opcli.operators import catalogued
+from ascend_opcli.operators.families import taken
+from ascend_opcli.operators.operator import Arguments, Operator, OutputRule, Reference
+from ascend_opcli.operators.signature import Signature
+
+Made = tuple[str, Shape]
+Infer = Callable[..., Any]
+"""(dtype, shape) of the only output, or a list of one for each output."""
+
+
+def declare(name: str, function: Callable[..., Any], text: str, infer: Infer | None, **changes: Any) -> Operator:
+    """``aclnnName`` by a function of its inputs and attributes; ``changes`` set any field of the operator.
+
+    ``infer`` is None for an operator that writes into its inputs only.
+    """
+    signature = catalogued.entry(f"aclnn{name}").signature
+    params = taken(signature)
+    given = list(inspect.signature(function).parameters.values())
+    defaults = {
+        param.name: own.default
+        for param, own in zip(params, given, strict=False)
+        if own.default is not own.empty and not param.is_tensor
+    }
+    return catalogued.with_reference(
+        f"aclnn{name}",
+        _reference(signature, function),
+        **{
+            "summary": text,
+            "defaults": defaults,
+            "outputs": _outputs(signature, infer) if infer is not None else {},
+            "held": {p.name: "float32" for p in signature.attributes if p.type == "double"},
+            **changes,
+        },
+    )
+
+
+def _reference(signature: Signature, function: Callable[..., Any]) -> Reference:
+    names = [p.name for p in taken(signature)]
+    told = "dtypes" in inspect.signature(function).parameters
+    outputs = signature.outputs
+
+    def reference(**values: Any) -> Any:
+        more = {"dtypes": values["dtypes"]} if told else {}
+        made = function(*(values[n] for n in names), **more)
+        if not isinstance(made, tuple):
+            return made
+        # An optional output that is the null pointer is not asked for.
+        return tuple(m for m, p in zip(made, outputs, strict=True) if values["dtypes"].get(p.name) is not None)
+
+    return reference
+
+
+def _outputs(signature: Signature, infer: Infer) -> dict[str, OutputRule]:
+    params = taken(signature)
+    written = [p.name for p in signature.outputs if not p.is_input]
+
+    def rule(place: int) -> OutputRule:
+        def one(arguments: Arguments) -> Made | None:
+            try:
+                made = infer(*(_plain(arguments.get(p.name)) for p in params))
+                dtype, shape = made[place] if isinstance(made, list) else made
+                return str(dtype), tuple(int(d) for d in shape)
+            # A call that fits no rule: the contract or the kernel says so, not the inference.
+            except (AttributeError, IndexError, TypeError, ValueError):
+                return None
+
+        return one
+
+    return {name: rule(i) for i, name in enumerate(written)}
+
+
+def _plain(argument: Any) -> Any:
+    return argument.value if isinstance(argument, Attribute) else argument
+
+
+# --- axes -----------------------------------------------------------------------------------------------------
+
+
+def ints(value: Any) -> tuple[int, ...]:
+    """An aclIntArray, or one number, as integers; nothing for the null pointer."""
+    if value is None:
+        return ()
+    return tuple(int(v) for v in value) if isinstance(value, Iterable) else (int(value),)
+
+
+def axis_of(dim: Any, rank: int) -> int:
+    """An axis from the front. Raises ValueError where there is none."""
+    place, rank = int(dim), max(rank, 1)
+    if not -rank <= place < rank:
+        raise ValueError(f"axis {place} does not exist in rank {rank}")
+    return place % rank
+
+
+def axes_of(dims: Any, rank: int) -> tuple[int, ...]:
+    """Axes from the front, all of them where none is named."""
+    made = tuple(axis_of(d, rank) for d in ints(dims)) or tuple(range(max(rank, 1)))
+    if len(set(made)) != len(made):
+        raise ValueError("an axis is named twice")
+    return made
+
+
+def lanes(values: Any, axes: tuple[int, ...]) -> Any:
+    """The axes flattened into a last, contiguous one, so that NumPy sums over it in pairs."""
+    kept = [i for i in range(values.ndim) if i not in axes]
+    moved = np.transpose(values, (*kept, *axes))
+    count = int(np.prod([values.shape[a] for a in axes], dtype=np.int64))
+    return np.ascontiguousarray(moved).reshape(*(values.shape[k] for k in kept), count)
+
+
+def reduced_shape(shape: Shape, dims: Any, keep: Any) -> Shape:
+    """A shape without the axes, or with 1 in their place."""
+    axes = axes_of(dims, len(shape))
+    if keep:
+        return tuple(1 if i in axes else d for i, d in enumerate(shape))
+    return tuple(d for i, d in enumerate(shape) if i not in axes)
+

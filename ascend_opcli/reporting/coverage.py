@@ -1,0 +1,276 @@
+"""Which of the ecosystem standard's rules for generating cases a run covers, worked out from the cases' specs.
+
+The rules are those of opbase's ``experimental_standard.md``: every combination of dtype, format, rank and
+attributes; dimensions 2^k and 2^k - 1 in [1, 2^20], at most 2^31 elements; half of the inputs uniform in
+[-5, 5], half normal with mu in [-5, 5] and sigma in [0.1, 2]; empty tensors, [1], the lower and the upper
+border of the dtype, nan, inf, -inf and [-inf, inf].
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from ascend_opcli.model import Attribute, Case, Data, Fill, FromFile, Generator, Number, TensorSpec, Values
+from ascend_opcli.reporting.wording import number_text
+from ascend_opcli.tensors.dtypes import DTYPES, float_format
+
+EXPONENTS = 20
+MOST_ELEMENTS = 2**31
+_EXAMPLES = 3
+_NEAR_HALF = (0.4, 0.6)
+
+
+class State(str, Enum):
+    """How far a rule is kept."""
+
+    YES = "yes"
+    PARTLY = "partly"
+    NO = "no"
+    NOTHING = "nothing"
+    """The rule has nothing to speak of: no random data, no floating-point input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule by its key, how far it is kept, and the values of the sentence that says what was found."""
+
+    rule: str
+    state: State
+    said: str
+    values: dict[str, object] = field(default_factory=dict)
+
+
+def coverage(cases: Sequence[Case]) -> list[Finding]:
+    """The findings over the cases of one operator that call for numbers, in the order of the standard."""
+    return [
+        _combinations(cases),
+        _dimensions(cases, "powers", 0, lambda k: 1 << k),
+        _dimensions(cases, "below_powers", 1, lambda k: (1 << k) - 1),
+        _sizes(cases),
+        _distributions(cases),
+        _presence(cases, "empty", lambda specs: any(s.count == 0 for s in specs)),
+        _presence(cases, "one", lambda specs: any(s.shape == (1,) for s in specs)),
+        *_special_values(cases),
+    ]
+
+
+def input_specs(case: Case) -> list[TensorSpec]:
+    """The tensors whose data the case gives, those of lists too."""
+    return [spec for specs in _inputs(case).values() for spec in specs]
+
+
+def _inputs(case: Case) -> dict[str, tuple[TensorSpec, ...]]:
+    found = {}
+    for name, argument in case.arguments.items():
+        specs = argument if isinstance(argument, tuple) else (argument,)
+        kept = tuple(s for s in specs if isinstance(s, TensorSpec) and s.data is not None)
+        if kept:
+            found[name] = kept
+    return found
+
+
+def dtypes_text(case: Case) -> str:
+    """The dtypes of the inputs, each once, in the order of the parameters: ``float16, float32``."""
+    specs = input_specs(case)
+    return ", ".join(dict.fromkeys(s.dtype for s in specs)) or "-"
+
+
+def attribute_texts(case: Case) -> dict[str, str]:
+    """Every attribute's value as text; an aclScalar's dtype goes with it."""
+    texts = {}
+    for name, argument in case.arguments.items():
+        if isinstance(argument, Attribute):
+            value = argument.value
+            many = isinstance(value, tuple)
+            text = ", ".join(_plain(v) for v in (value if isinstance(value, tuple) else (value,)))
+            texts[name] = (f"[{text}]" if many else text) + (f" {argument.dtype}" if argument.dtype else "")
+    return texts
+
+
+def _plain(value: Number | str) -> str:
+    return value if isinstance(value, str) else number_text(value)
+
+
+# --- combinations -------------------------------------------------------------------------------------------
+
+
+def _combinations(cases: Sequence[Case]) -> Finding:
+    """Every value that a dtype, format, rank or attribute takes in the run, with every value of the others."""
+    seen: dict[tuple[str, ...], None] = {}
+    axes: dict[str, dict[str, None]] = {"dtype": {}, "format": {}, "rank": {}}
+    points: list[dict[str, str]] = []
+    for case in cases:
+        specs = input_specs(case)
+        if not specs:
+            continue
+        point = {
+            "dtype": "/".join(dict.fromkeys(s.dtype for s in specs)),
+            "format": "/".join(dict.fromkeys(s.format for s in specs)),
+            "rank": str(max(len(s.shape) for s in specs)),
+            **attribute_texts(case),
+        }
+        points.append(point)
+        for name, value in point.items():
+            axes.setdefault(name, {})[value] = None
+    if not points:
+        return Finding("combinations", State.NOTHING, "no_inputs")
+    for point in points:
+        seen[tuple(point.get(name, "null") for name in axes)] = None
+        for name in axes.keys() - point.keys():
+            axes[name].setdefault("null", None)
+    wanted = math.prod(len(values) for values in axes.values())
+    # No more than as many combinations as were seen come before the first missing ones.
+    missing = itertools.islice((c for c in itertools.product(*axes.values()) if c not in seen), _EXAMPLES)
+    examples = [
+        " ".join(f"{name}={value}" for name, value in zip(axes, c, strict=True) if len(axes[name]) > 1)
+        for c in missing
+    ]
+    sizes = ", ".join(f"{name} {len(values)}" for name, values in axes.items())
+    state = State.YES if len(seen) == wanted else State.PARTLY
+    said = "combinations_all" if state is State.YES else "combinations_some"
+    return Finding(
+        "combinations",
+        state,
+        said,
+        {"found": len(seen), "wanted": wanted, "axes": sizes, "missing": "; ".join(examples)},
+    )
+
+
+# --- dimensions ---------------------------------------------------------------------------------------------
+
+
+def _dims(cases: Sequence[Case]) -> set[int]:
+    return {dim for case in cases for spec in input_specs(case) for dim in spec.shape}
+
+
+def _dimensions(cases: Sequence[Case], rule: str, first: int, dim: Callable[[int], int]) -> Finding:
+    dims = _dims(cases)
+    exponents = range(first, EXPONENTS + 1)
+    found = [k for k in exponents if dim(k) in dims]
+    missing = [k for k in exponents if k not in found]
+    state = State.YES if not missing else State.PARTLY if found else State.NO
+    said = {State.YES: "exponents_all", State.PARTLY: "exponents_some", State.NO: "exponents_none"}[state]
+    return Finding(rule, state, said, {"found": _ranges(found), "missing": _ranges(missing)})
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """``0-4, 7``."""
+    parts = []
+    for _, group in itertools.groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
+        run = [n for _, n in group]
+        parts.append(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}")
+    return ", ".join(parts)
+
+
+def _sizes(cases: Sequence[Case]) -> Finding:
+    specs = [s for case in cases for s in input_specs(case)]
+    most = max((s.count for s in specs), default=0)
+    longest = max((d for s in specs for d in s.shape), default=0)
+    kept = most <= MOST_ELEMENTS and longest <= 1 << EXPONENTS
+    return Finding(
+        "sizes",
+        State.YES if kept else State.NO,
+        "sizes_found",
+        {"most": f"{most:,}", "longest": f"{longest:,}"},
+    )
+
+
+# --- data ---------------------------------------------------------------------------------------------------
+
+
+def _float_inputs(cases: Sequence[Case]) -> Iterator[TensorSpec]:
+    for case in cases:
+        for spec in input_specs(case):
+            if spec.dtype in DTYPES and DTYPES[spec.dtype].kind == "float":
+                yield spec
+
+
+def _distributions(cases: Sequence[Case]) -> Finding:
+    counts: Counter[str] = Counter()
+    for spec in _float_inputs(cases):
+        if isinstance(spec.data, Generator):
+            counts[_distribution(spec.data)] += 1
+    total = counts.total()
+    values: dict[str, object] = {name: counts[name] for name in ("uniform", "normal", "other")}
+    values["total"] = total
+    if not total:
+        return Finding("distributions", State.NOTHING, "no_random", values)
+    low, high = _NEAR_HALF
+    halves = all(low <= counts[name] / total <= high for name in ("uniform", "normal"))
+    some = counts["uniform"] or counts["normal"]
+    state = State.YES if halves else State.PARTLY if some else State.NO
+    return Finding("distributions", state, "distributions_found", values)
+
+
+def _distribution(data: Generator) -> str:
+    args = [float(a) for a in data.args if not isinstance(a, complex)]
+    if data.kind == "uniform" and args == [-5.0, 5.0]:
+        return "uniform"
+    if data.kind == "normal" and len(args) == 2 and -5 <= args[0] <= 5 and 0.1 <= args[1] <= 2:
+        return "normal"
+    return "other"
+
+
+def _presence(cases: Sequence[Case], rule: str, test: Callable[[Sequence[TensorSpec]], bool]) -> Finding:
+    count = sum(test(input_specs(case)) for case in cases)
+    if count:
+        return Finding(rule, State.YES, "cases_found", {"count": count})
+    return Finding(rule, State.NO, "cases_none")
+
+
+SPECIALS = ("lower", "upper", "nan", "inf", "-inf", "[-inf, inf]")
+
+
+def _special_values(cases: Sequence[Case]) -> Iterator[Finding]:
+    """Per special value the floating-point dtypes that meet it; what stands in files is not looked into."""
+    dtypes: dict[str, set[str]] = {}
+    files = 0
+    for spec in _float_inputs(cases):
+        found = dtypes.setdefault(spec.dtype, set())
+        files += isinstance(spec.data, FromFile)
+        if len(found) < len(SPECIALS) and spec.data is not None and spec.count:
+            found |= specials_of(spec.data, spec.dtype)
+    for special in SPECIALS:
+        have = [d for d, found in dtypes.items() if special in found]
+        lack = [d for d, found in dtypes.items() if special not in found]
+        if not dtypes:
+            yield Finding(special, State.NOTHING, "no_floats")
+            continue
+        state = State.NO if not have else State.PARTLY if lack else State.YES
+        said = {State.YES: "dtypes_all", State.PARTLY: "dtypes_some", State.NO: "dtypes_none"}[state]
+        values: dict[str, object] = {"have": ", ".join(have), "lack": ", ".join(lack), "files": files}
+        yield Finding(special, state, said, values)
+
+
+def specials_of(data: Data, dtype: str) -> set[str]:
+    """The special values that are sure to stand in such data."""
+    largest = float_format(dtype).largest
+    found = set()
+    for value in _sure_values(data):
+        if isinstance(value, complex):
+            continue
+        # Written in decimal, the largest number may miss it by its last digits.
+        if value != value:
+            found.add("nan")
+        elif value in (math.inf, -math.inf):
+            found.add("inf" if value > 0 else "-inf")
+        elif abs(value) >= largest * (1 - 1e-6):
+            found.add("upper" if value > 0 else "lower")
+    if {"inf", "-inf"} <= found:
+        found.add("[-inf, inf]")
+    return found
+
+
+def _sure_values(data: Data) -> Iterable[Number]:
+    if isinstance(data, Fill):
+        return (data.value,)
+    if isinstance(data, Values):
+        return data.values
+    if isinstance(data, Generator) and data.kind == "linspace":
+        return (*data.args, *data.specials)
+    return data.specials

@@ -1,0 +1,67 @@
+"""Making other people's text (names of files and cases, what operators print) safe in each report format."""
+
+from __future__ import annotations
+
+import re
+
+# C0 but tab and newline, DEL and C1, the marks that turn the direction of writing (they can make a name read as
+# another one), surrogates, and the two non-characters. None of those that XML 1.0 forbids is left.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+
+
+def visible(text: str) -> str:
+    """The text with control characters written as escapes: ``\\x1b``."""
+    return _UNSEEN.sub(lambda m: repr(m[0])[1:-1] if not m[0].isprintable() else m[0], text)
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """The text as one line, cut with an ellipsis beyond ``limit`` characters."""
+    line = " ".join(visible(text).split())
+    return line if limit is None or len(line) <= limit else line[: limit - 3] + "..."
+
+
+def xml(text: str) -> str:
+    """Text as the content of an XML or HTML element, or of an attribute in double quotes."""
+    text = visible(text)
+    return (
+        text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+        # A newline in an attribute would be read as a space.
+        .replace("\t", "&#9;").replace("\n", "&#10;")
+    )  # fmt: skip
+
+
+def xml_content(text: str) -> str:
+    """Text as the content of an element, its line breaks as they are."""
+    return visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+# What Markdown could take for its own. A dollar begins a formula even behind a backslash, and an underscore
+# within a word is an underscore.
+_MARKDOWN = re.compile(r"[\\`*\[\]|~<>&$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_REFERENCES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "$": "&#36;"}
+# @name and #12 address people and threads; an empty comment keeps them from doing so and shows nothing.
+_ADDRESS = re.compile(r"(?<=@)(?=\w)|(?<=(?<!&)#)(?=\w)")
+
+
+def _markdown(line: str) -> str:
+    return _MARKDOWN.sub(lambda m: _REFERENCES.get(m[0], f"\\{m[0]}"), line)
+
+
+def markdown(text: str, limit: int | None = None) -> str:
+    """Text as one line of Markdown, also inside a table."""
+    return _ADDRESS.sub("<!-- -->", _markdown(one_line(text, limit)))
+
+
+def markdown_code(text: str, limit: int | None = None) -> str:
+    """Text in the type of code, as one line: nobody is addressed by what stands in it."""
+    return f"<code>{_markdown(one_line(text, limit))}</code>"
+
+
+def fenced(text: str, language: str = "text") -> str:
+    """Text as a block of code, in a fence that is longer than any in it."""
+    safe = visible(text).rstrip("\n")
+    longest = max((len(run) for run in re.findall("`+", safe)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{safe}\n{fence}\n"

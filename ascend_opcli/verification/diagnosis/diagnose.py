@@ -1,0 +1,178 @@
+"""One sentence over a failed output, and what is drawn of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ascend_opcli.model import ULP_BINS, Call, StandardChoice
+from ascend_opcli.operators.operator import Operator
+from ascend_opcli.tensors.dtypes import dtype as dtype_of
+from ascend_opcli.verification.diagnosis.evidence import Evidence
+from ascend_opcli.verification.diagnosis.finding import Finding
+from ascend_opcli.verification.diagnosis.scan import find_wrong
+from ascend_opcli.verification.diagnosis.table import BY_INPUT, WHAT, WHERE, Rule
+from ascend_opcli.verification.standard import Standard
+from ascend_opcli.verification.standards import default_for, make
+
+_IN = " in {these}"
+
+NO_PATTERN = "no simple pattern explains the errors"
+
+EVERYWHERE = 0.98
+"""From this share of wrong elements on, where they lie says nothing."""
+
+
+FEW = 4
+"""So many wrong elements do not fit another formula by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """``sentence`` without a full stop. ``strip`` counts wrong elements by cell along the flattened output,
+    ``histogram`` those looked at by their ulp error in the bins of :data:`ascend_opcli.model.ULP_BINS`.
+    Empty for an output that cannot be looked into."""
+
+    sentence: str = ""
+    strip: tuple[int, ...] = ()
+    histogram: tuple[int, ...] = ()
+
+
+def diagnose(
+    output: str,
+    got: np.ndarray,
+    golden: np.ndarray,
+    *,
+    dtype: str,
+    choice: StandardChoice,
+    inputs: Mapping[str, np.ndarray] | None = None,
+    either: tuple[np.ndarray, np.ndarray] | None = None,
+    written: np.ndarray | None = None,
+    operator: Operator | None = None,
+    call: Call | None = None,
+    earlier: Sequence[np.ndarray] = (),
+) -> Diagnosis:
+    """What is wrong with an output that failed under ``choice``. Never raises.
+
+    Arguments as for :func:`ascend_opcli.verification.judge.judge_output`; with ``operator`` and ``call`` the
+    reference is tried again with one thing misread. ``earlier`` are outputs of earlier calls of the same name
+    and dtype, newest first.
+    """
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            if got.shape != golden.shape or got.size == 0:
+                return Diagnosis()
+            name = dtype_of(dtype).name
+            standard = _by_element(choice, name)
+            found = find_wrong(got, golden, name, standard, either=either, written=written)
+            if found.count == 0:
+                return Diagnosis()
+            evidence = Evidence(
+                output,
+                name,
+                got,
+                golden,
+                standard,
+                found,
+                written,
+                inputs or {},
+                operator,
+                call,
+                tuple(earlier),
+            )
+            strip = tuple(int(n) for n in found.strip)
+            return Diagnosis(_sentence(evidence), strip, _histogram(evidence))
+    except Exception:  # a report without a diagnosis is better than none
+        return Diagnosis()
+
+
+def _by_element(choice: StandardChoice, dtype: str) -> Standard:
+    """The standard, where it says of each element whether it is wrong, else the one of the dtype table."""
+    standard = make(choice, dtype)
+    if standard.kind == "bytes":
+        return make(StandardChoice("bits"), dtype)
+    plain = standard.kind in ("linear", "ulp", "equal", "bits") and not standard.whole
+    if plain and standard.non_finite == "match":
+        return standard
+    return make(default_for(dtype), dtype)
+
+
+def _sentence(evidence: Evidence) -> str:
+    what = _what(evidence)
+    where = None if what is not None and what.complete else _where(evidence, what)
+    if what is None and where is None:
+        return NO_PATTERN + _size(evidence)
+    if what is None:
+        assert where is not None
+        return where.text
+    if where is None:
+        return what.text.replace("{these}", evidence.all_wrong(what.share))
+    if evidence.places.count == 1:
+        return f"{where.text}: {what.text.replace(',' + _IN, '').replace(_IN, '').replace('{these}', 'it')}"
+    them = evidence.all_wrong(what.share) if what.share < 1 else "all of them"
+    return f"{where.text}: {what.text.replace('{these}', them)}"
+
+
+def _what(evidence: Evidence) -> Finding | None:
+    """The first rule that explains every wrong element, else the one that explains most.
+
+    Where a few wrong elements fit a guess by chance, the next guess that fits is said beside it.
+    """
+    best: Finding | None = None
+    for found in _findings(WHAT, evidence):
+        if found.share == 1.0:
+            if best is not None and best.share == 1.0:
+                if found.guess:
+                    return replace(best, text=f"{best.text}; or {found.text.removeprefix('got is ')}")
+                continue
+            if not found.guess or evidence.places.count >= FEW:
+                return found
+            best = found
+            continue
+        if best is None or found.share > best.share:
+            best = found
+    return best
+
+
+def _where(evidence: Evidence, what: Finding | None) -> Finding | None:
+    """The first rule whose place holds little else, else the one whose place holds least else."""
+    if evidence.places.count >= EVERYWHERE * evidence.places.total:
+        return None
+    best: Finding | None = None
+    for found in _findings(BY_INPUT if what is not None and what.placed else WHERE, evidence):
+        if found.precise >= 0.9:
+            return found
+        if best is None or found.precise > best.precise:
+            best = found
+    return best
+
+
+def _findings(rules: Sequence[Rule], evidence: Evidence) -> Iterator[Finding]:
+    for rule in rules:
+        try:
+            found = rule(evidence)
+        except Exception:  # a rule that fails explains nothing
+            continue
+        if found is not None:
+            yield found
+
+
+def _size(evidence: Evidence) -> str:
+    """The middle of the errors, for want of anything better."""
+    told = evidence.wrong & evidence.finite & (evidence.y != 0)
+    if not told.any():
+        return ""
+    middle = float(np.median(evidence.error[told] / np.abs(evidence.y[told])))
+    return f" (median relative error {middle:.2g})"
+
+
+def _histogram(evidence: Evidence) -> tuple[int, ...]:
+    error, ulp = evidence.error[evidence.wrong], evidence.ulp[evidence.wrong]
+    finite = np.isfinite(error)
+    bins = np.searchsorted(ULP_BINS, error[finite] / ulp[finite], side="left")
+    counts = [*np.bincount(bins, minlength=len(ULP_BINS) + 1), np.count_nonzero(~finite)]
+    return tuple(int(n) for n in counts)

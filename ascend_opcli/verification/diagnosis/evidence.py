@@ -1,0 +1,231 @@
+"""What the rules look at: the wrong elements, a bounded sample of all, the inputs there, the operator again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ascend_opcli.model import Attribute, Call, Tensor
+from ascend_opcli.operators.operator import Operator
+from ascend_opcli.tensors.dtypes import dtype as dtype_of
+from ascend_opcli.tensors.dtypes import float_format, round_to, spacing, widen
+from ascend_opcli.tensors.layout import view
+from ascend_opcli.verification.diagnosis.finding import elements, percent
+from ascend_opcli.verification.diagnosis.rerun import Rerun
+from ascend_opcli.verification.diagnosis.scan import Wrong
+from ascend_opcli.verification.elements import figures
+from ascend_opcli.verification.flat import take
+from ascend_opcli.verification.standards import Standard
+from ascend_opcli.verification.trust import sample
+
+NEARLY_ALL = 0.95
+"""The share of the wrong elements that an explanation must reach to be said at all."""
+
+NEARER = 16.0
+"""So many times nearer than the golden must another value lie to an output to explain it."""
+
+# Within this of another value, relative, an output may be it: a kernel rounds otherwise than the host.
+_ALIKE = {
+    "float16": 2.0**-9,
+    "bfloat16": 2.0**-6,
+    "float32": 2.0**-12,
+    "float64": 2.0**-40,
+    "float8_e4m3fn": 2.0**-3,
+    "float8_e5m2": 2.0**-2,
+}
+
+
+@dataclass
+class Evidence:
+    """A failed output. ``output`` is its name, a member of a list as ``out[0]``.
+
+    Rules look at the elements at the flat places ``at``, ascending: a sample of the wrong ones, marked by
+    ``wrong``, and a sample of all. ``written`` is False where the output still holds its poison;
+    ``earlier`` are outputs of earlier calls with the same name and dtype, newest first.
+    """
+
+    output: str
+    dtype: str
+    got: np.ndarray
+    golden: np.ndarray
+    standard: Standard
+    places: Wrong
+    written: np.ndarray | None = None
+    inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
+    operator: Operator | None = None
+    call: Call | None = None
+    earlier: tuple[np.ndarray, ...] = ()
+
+    # --- the elements that are looked at ------------------------------------------------------------------------
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        return self.got.shape
+
+    @cached_property
+    def at(self) -> np.ndarray:
+        return np.union1d(self.places.sample, sample(self.places.total))
+
+    @cached_property
+    def wrong(self) -> np.ndarray:
+        """Which of the elements looked at are wrong. Of those not listed, by what the standard says of them."""
+        if self.places.all_listed:
+            return np.isin(self.at, self.places.listed, assume_unique=True)
+        found = figures(self.raw, take(self.golden, self.at), self.dtype, self.standard)
+        bad = found.outside | found.beyond
+        if self.written is not None:
+            bad |= ~take(self.written, self.at)
+        return bad if bad.any() else ~found.exact
+
+    @cached_property
+    def raw(self) -> np.ndarray:
+        """The outputs, in their dtype."""
+        return take(self.got, self.at)
+
+    @cached_property
+    def x(self) -> np.ndarray:
+        """The outputs in float64 or complex128."""
+        return wide(self.raw)
+
+    @cached_property
+    def y(self) -> np.ndarray:
+        """The goldens unrounded, but for those that round to Inf."""
+        exact = wide(take(self.golden, self.at))
+        return np.where(np.isfinite(self.rounded) | np.isnan(exact), exact, self.rounded)
+
+    @cached_property
+    def rounded(self) -> np.ndarray:
+        """The goldens rounded to the output's dtype."""
+        return wide(round_to(take(self.golden, self.at), self.dtype))
+
+    @cached_property
+    def error(self) -> np.ndarray:
+        """|got - golden| as distances; Inf where one of them is not finite and they differ."""
+        error = np.abs(self.x - self.y)
+        same = (self.x == self.y) | (np.isnan(self.x) & np.isnan(self.y))
+        return np.where(same, 0.0, np.where(np.isfinite(error), error, np.inf))
+
+    @cached_property
+    def ulp(self) -> np.ndarray:
+        """Spacings of the output's dtype at the goldens."""
+        return spacing(np.where(np.isfinite(self.rounded), np.abs(self.rounded), 0.0), self.dtype)
+
+    @property
+    def is_float(self) -> bool:
+        return dtype_of(self.dtype).kind == "float"
+
+    @property
+    def is_integer(self) -> bool:
+        return dtype_of(self.dtype).kind in ("int", "uint")
+
+    @cached_property
+    def largest(self) -> float:
+        return float_format(self.dtype).largest
+
+    @cached_property
+    def finite(self) -> np.ndarray:
+        """Where output and golden are both finite."""
+        return np.asarray(np.isfinite(self.x) & np.isfinite(self.y))
+
+    # --- inputs ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def inputs_at(self) -> dict[str, np.ndarray]:
+        """The inputs at the elements looked at, in their dtypes, where they broadcast to the output's shape."""
+        found = {}
+        for name, values in self.inputs.items():
+            try:
+                found[name] = take(np.broadcast_to(values, self.shape), self.at)
+            except ValueError:
+                continue
+        return found
+
+    # --- the operator again ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def rerun(self) -> Rerun | None:
+        """The operator's reference with something changed; None where there is none."""
+        if self.operator is None or self.call is None or self.operator.reference is None:
+            return None
+        return Rerun(self.operator, self.call, self.output, self.shape, self.at)
+
+    @cached_property
+    def attributes(self) -> dict[str, Attribute]:
+        arguments = self.call.arguments if self.call is not None else {}
+        return {n: a for n, a in arguments.items() if isinstance(a, Attribute)}
+
+    @cached_property
+    def tensors(self) -> dict[str, Tensor]:
+        arguments = self.call.arguments if self.call is not None else {}
+        return {n: a for n, a in arguments.items() if isinstance(a, Tensor)}
+
+    def array(self, name: str) -> np.ndarray:
+        """An input's view."""
+        return view(self.tensors[name])
+
+    # --- what an explanation is worth ---------------------------------------------------------------------------
+
+    def share(self, mask: np.ndarray) -> float:
+        """The part of the wrong elements that a mask over those looked at holds for."""
+        return float(np.count_nonzero(mask & self.wrong)) / max(1, int(np.count_nonzero(self.wrong)))
+
+    def alike(self, other: np.ndarray) -> np.ndarray:
+        """Where an output is another value rather than the golden. Always False where those two agree."""
+        with np.errstate(all="ignore"):
+            off = np.abs(self.x - other)
+            same = (self.x == other) | (np.isnan(self.x) & np.isnan(other))
+            if not self.is_float:
+                return np.asarray(same & (other != self.y))
+            near = np.maximum(_ALIKE[self.dtype] * np.abs(other), 2 * self.ulp)
+            explained = np.isfinite(off) & (off <= near) & (off * NEARER <= self.error)
+            told = ~((other == self.rounded) | (np.isnan(other) & np.isnan(self.y)))
+        return np.asarray((same | explained) & told)
+
+    def agrees(self, other: np.ndarray) -> bool:
+        """Whether other values fit the elements that are right, too."""
+        right = ~self.wrong
+        if not right.any():
+            return True
+        found = figures(self.raw[right], other[right], self.dtype, self.standard)
+        return float(np.mean(found.outside | found.beyond)) <= 1 - NEARLY_ALL
+
+    def all_wrong(self, share: float = 1.0) -> str:
+        """``all 4,096 wrong elements``; with a share, ``97 % of the 4,096 wrong elements``. A sample is called one."""
+        count = self.places.count
+        if self.sampled:
+            part = "all" if share == 1 else f"{percent(share)} of"
+            return f"{part} {np.count_nonzero(self.wrong):,} wrong elements looked at, of {count:,}"
+        if share < 1:
+            return f"{percent(share)} of the {count:,} wrong elements"
+        if count == 1:
+            return "the wrong element"
+        return "both wrong elements" if count == 2 else f"all {count:,} wrong elements"
+
+    @property
+    def sampled(self) -> bool:
+        """Whether there are more wrong elements than are looked at."""
+        return self.places.count > len(self.places.sample)
+
+    def index(self, place: int) -> str:
+        """A flat place as an index, ``[3, 7]``; for one axis the place itself."""
+        if len(self.shape) < 2:
+            return f"{place:,}"
+        return f"[{', '.join(str(int(i)) for i in np.unravel_index(place, self.shape))}]"
+
+    def of_total(self, count: int) -> str:
+        return f"{count:,} of {elements(self.places.total)}"
+
+
+Rule = Callable[[Evidence], object]
+
+
+def wide(values: np.ndarray) -> np.ndarray:
+    """Values as float64 or complex128; 64-bit integers beyond 2^53 are rounded."""
+    if values.dtype.kind == "c":
+        return values.astype(np.complex128)
+    if values.dtype.kind in "iub":
+        return values.astype(np.float64)
+    return widen(values, np.float64)

@@ -1,0 +1,284 @@
+"""The operator's own result with one thing misread: an attribute, a layout, an axis, an input's values."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ascend_opcli.model import Attribute, Tensor
+from ascend_opcli.tensors.dtypes import DTYPES, float_format, round_to, widen
+from ascend_opcli.tensors.layout import is_contiguous, needed_storage, view
+from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence
+from ascend_opcli.verification.diagnosis.finding import Finding, number
+
+WHOLE = 1 << 22
+"""Most elements of an input that is laid out anew."""
+
+MAX_PAIRS = 10
+
+Change = tuple[str, Mapping[str, Any]]
+"""What it would mean, and the changes to the run that would give it."""
+
+
+def _best(e: Evidence, changes: Iterator[Change]) -> Finding | None:
+    """The change that gives the wrong elements and leaves the right ones as they are."""
+    if e.rerun is None:
+        return None
+    best: Finding | None = None
+    for text, change in changes:
+        with contextlib.suppress(Exception):  # a change that the reference does not take explains nothing
+            values = e.rerun.values(**change)
+            if values is None:
+                break
+            share = e.share(e.alike(values))
+            if share >= NEARLY_ALL and share > (best.share if best else 0.0) and e.agrees(values):
+                best = Finding(text, share, complete=True, guess=True)
+                if share == 1.0:
+                    break
+    return best
+
+
+# --- attributes ---------------------------------------------------------------------------------------------------
+
+
+def attribute_ignored(e: Evidence) -> Finding | None:
+    """An attribute at its default although the case says otherwise."""
+    return _best(e, _defaults(e))
+
+
+def _defaults(e: Evidence) -> Iterator[Change]:
+    defaults = e.operator.defaults if e.operator is not None else {}
+    for name, bound in e.attributes.items():
+        if name in defaults and not _same(defaults[name], bound.value):
+            default = defaults[name]
+            text = (
+                f"got is what {name} = {_value(default)}, its default, gives:"
+                f" {name} = {_value(bound.value)} looks ignored"
+            )
+            yield text, {"attributes": {name: Attribute(default, bound.dtype)}}
+
+
+def attribute_misread(e: Evidence) -> Finding | None:
+    """An attribute at a neutral value, with another sign, or rounded."""
+    return _best(e, _misread(e))
+
+
+def _misread(e: Evidence) -> Iterator[Change]:
+    for name, bound in e.attributes.items():
+        said = _value(bound.value)
+        if isinstance(bound.value, bool):
+            if e.operator is not None and _same(e.operator.defaults.get(name), not bound.value):
+                continue  # that is the default
+            text = f"got is what {name} = {_value(not bound.value)} gives, not {said}"
+            yield text, {"attributes": {name: Attribute(not bound.value, bound.dtype)}}
+            continue
+        if not isinstance(bound.value, (int, float)):
+            continue
+        seen: list[object] = [bound.value, (e.operator.defaults if e.operator else {}).get(name)]
+        for value, how in _variants(bound.value, [t.spec.dtype for t in e.tensors.values()]):
+            if any(_same(value, s) for s in seen):
+                continue
+            seen.append(value)
+            text = f"got is what {name} = {_value(value)}{how} gives, not {said}"
+            yield text, {"attributes": {name: Attribute(value, bound.dtype)}}
+
+
+def _variants(value: int | float, dtypes: list[str]) -> Iterator[tuple[int | float, str]]:
+    kind = type(value)
+    yield kind(1), ""
+    yield kind(0), ""
+    yield abs(value), ", its magnitude,"
+    yield -value, ", with its sign flipped,"
+    if isinstance(value, float) and math.isfinite(value):
+        for dtype in dict.fromkeys((*dtypes, "float16", "bfloat16")):
+            if DTYPES[dtype].kind == "float" and dtype != "float64":
+                near = round_to(np.array([value], np.float64), dtype)
+                yield float(widen(near, np.float64)[0]), f", rounded to {dtype},"
+        yield float(math.trunc(value)), ", cut to a whole number,"
+        yield float(np.rint(value)), ", rounded to a whole number,"
+        yield float(math.ceil(value)), ", raised to a whole number,"
+
+
+def _same(a: object, b: object) -> bool:
+    return a == b or (a != a and b != b)
+
+
+def _value(value: object) -> str:
+    return number(value) if isinstance(value, (int, float, complex)) else str(value)
+
+
+# --- inputs -------------------------------------------------------------------------------------------------------
+
+
+def input_ignored(e: Evidence) -> Finding | None:
+    """An input read as zeros or ones."""
+    return _best(e, _plain_inputs(e))
+
+
+def _plain_inputs(e: Evidence) -> Iterator[Change]:
+    for make, word in ((np.zeros_like, "0"), (np.ones_like, "1")):
+        for name in e.tensors:
+            yield (
+                f"got is what {name} = {word} everywhere gives: {name} looks ignored",
+                {"revalue": {name: make}},
+            )
+
+
+def inputs_swapped(e: Evidence) -> Finding | None:
+    """Two inputs of the same kind in each other's place."""
+    return _best(e, _swaps(e))
+
+
+def _swaps(e: Evidence) -> Iterator[Change]:
+    pairs = [
+        (a, b)
+        for a, b in itertools.combinations(e.tensors, 2)
+        if (e.tensors[a].spec.dtype, e.tensors[a].spec.shape)
+        == (e.tensors[b].spec.dtype, e.tensors[b].spec.shape)
+    ]
+    for a, b in pairs[:MAX_PAIRS]:
+        change = {"arrays": {a: e.array(b), b: e.array(a)}}
+        yield f"got is what {a} and {b} give when they are exchanged", change
+
+
+def special_of_input(e: Evidence) -> Finding | None:
+    """NaN, Inf or subnormal numbers of an input replaced on the way in."""
+    return _best(e, _specials(e))
+
+
+def _specials(e: Evidence) -> Iterator[Change]:
+    for name, tensor in e.tensors.items():
+        dtype = tensor.spec.dtype
+        if DTYPES[dtype].kind != "float":
+            continue
+        form, of = float_format(dtype), f"in the input {name}"
+        yield (
+            f"got is what 0 for NaN {of} gives",
+            {"revalue": {name: lambda v: np.where(v != v, _of(0, v), v)}},
+        )
+        yield (
+            f"got is what the largest finite number for Inf {of} gives",
+            {"revalue": {name: lambda v, m=form.largest: np.clip(v, _of(-m, v), _of(m, v))}},
+        )
+        yield (
+            f"got is what 0 for subnormal numbers {of} gives: flushed to zero",
+            {
+                "revalue": {
+                    name: lambda v, m=form.smallest_normal: np.where(
+                        (v != 0) & (np.abs(v) < _of(m, v)), _of(0, v), v
+                    )
+                }
+            },
+        )
+
+
+def _of(value: float, like: np.ndarray) -> np.ndarray:
+    return np.array(value, like.dtype)
+
+
+# --- layouts and axes ---------------------------------------------------------------------------------------------
+
+
+def strides_ignored(e: Evidence) -> Finding | None:
+    """An input's storage read one element after another."""
+    return _best(e, _contiguous_reads(e))
+
+
+def _contiguous_reads(e: Evidence) -> Iterator[Change]:
+    for name, tensor in e.tensors.items():
+        spec = tensor.spec
+        if spec.count > WHOLE:
+            continue
+        if not is_contiguous(spec.shape, spec.strides):
+            text = f"got is what {name} gives when it is read as contiguous: its strides look ignored"
+            yield text, {"arrays": {name: _flat_read(tensor, spec.offset)}}
+        if spec.offset:
+            text = f"got is what {name} gives when it is read from the start of its storage: its offset"
+            if needed_storage(spec.shape, spec.strides) <= tensor.storage.size:
+                there = view(Tensor(_without_offset(tensor), tensor.storage))
+                yield f"{text} looks ignored", {"arrays": {name: there}}
+            both = {"arrays": {name: _flat_read(tensor, 0)}}
+            yield f"{text} and strides look ignored", both
+
+
+def _flat_read(tensor: Tensor, start: int) -> np.ndarray:
+    spec = tensor.spec
+    return np.resize(tensor.storage.reshape(-1)[start:], spec.count).reshape(spec.shape)
+
+
+def _without_offset(tensor: Tensor) -> Any:
+    return dataclasses.replace(tensor.spec, offset=0)
+
+
+def transposed_input(e: Evidence) -> Finding | None:
+    """An input's last two axes exchanged in memory."""
+    return _best(e, _transposes(e))
+
+
+def _transposes(e: Evidence) -> Iterator[Change]:
+    for name, tensor in e.tensors.items():
+        shape = tensor.spec.shape
+        if len(shape) < 2 or min(shape[-2:]) < 2 or tensor.spec.count > WHOLE:
+            continue
+        array = e.array(name)
+        turned = np.ascontiguousarray(np.swapaxes(array, -1, -2)).reshape(shape)
+        yield f"got is what {name} gives when it is read transposed", {"arrays": {name: turned}}
+        back = array.reshape(*shape[:-2], shape[-1], shape[-2]).swapaxes(-1, -2)
+        yield f"got is what {name} gives when it is read as column-major", {"arrays": {name: back}}
+
+
+def other_axis(e: Evidence) -> Finding | None:
+    """A smaller input laid along another axis of the same length, or as flat memory."""
+    if e.rerun is None:
+        return None
+    return _best(e, _broadcasts(e)) if e.rerun.elementwise else _exchanged_axes(e)
+
+
+def _broadcasts(e: Evidence) -> Iterator[Change]:
+    if e.places.total > WHOLE:
+        return
+    for name, tensor in e.tensors.items():
+        shape = tensor.spec.shape
+        if shape == e.shape or tensor.spec.count < 2:
+            continue
+        array = e.array(name)
+        for a, b in itertools.combinations(range(len(e.shape)), 2):
+            if e.shape[a] == e.shape[b] > 1:
+                with contextlib.suppress(ValueError):
+                    laid = np.broadcast_to(array, e.shape).swapaxes(a, b)
+                    text = f"got is what {name} gives along axis {a} instead of axis {b}"
+                    if laid.shape == e.shape and not np.array_equal(laid, np.broadcast_to(array, e.shape)):
+                        yield f"{text}: broadcast along another axis", {"arrays": {name: laid}}
+        flat = np.resize(np.ascontiguousarray(array).reshape(-1), e.shape)
+        text = f"got is what {name} gives as flat memory, again from its start where it ends"
+        yield f"{text}: its broadcast looks ignored", {"arrays": {name: flat}}
+
+
+def _exchanged_axes(e: Evidence) -> Finding | None:
+    """For an operator that is not elementwise: the full tensors with two axes exchanged, and the result back."""
+    rerun = e.rerun
+    full = [name for name, tensor in e.tensors.items() if tensor.spec.shape == e.shape]
+    if rerun is None or not full or len(full) == len(e.tensors):
+        return None
+    for a, b in itertools.combinations(range(len(e.shape)), 2):
+        if e.shape[a] != e.shape[b] or e.shape[a] < 2:
+            continue
+        at = np.unravel_index(e.at, e.shape)
+        turned = list(at)
+        turned[a], turned[b] = at[b], at[a]
+        arrays = {n: np.ascontiguousarray(np.swapaxes(e.array(n), a, b)) for n in full}
+        values = rerun.values(arrays=arrays, at=np.ravel_multi_index(tuple(turned), e.shape))
+        if values is None:
+            return None
+        share = e.share(e.alike(values))
+        if share >= NEARLY_ALL and e.agrees(values):
+            small = ", ".join(n for n in e.tensors if n not in full and e.tensors[n].spec.count == e.shape[a])
+            text = f"got is what axis {a} gives in the place of axis {b}: {small} lie along the wrong axis"
+            return Finding(text, share, complete=True, guess=True)
+    return None

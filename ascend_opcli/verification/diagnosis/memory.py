@@ -1,0 +1,118 @@
+"""What stands in the output's memory instead of results: poison, an earlier call, another place's values."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from ascend_opcli.tensors.dtypes import round_to
+from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence, wide
+from ascend_opcli.verification.diagnosis.finding import Finding, elements
+from ascend_opcli.verification.diagnosis.places import multiple
+from ascend_opcli.verification.flat import take
+
+POISONS = (0xA5, 0x5A)
+"""What the device path fills output buffers with before a call."""
+
+WINDOW = 1 << 18
+"""Elements on either side of a wrong one in which its value is looked for."""
+
+PROBES = 6
+
+
+def not_written(e: Evidence) -> Finding | None:
+    """Elements that the device path saw to be untouched."""
+    if e.written is None:
+        return None
+    share = e.share(~take(e.written, e.at))
+    if share < NEARLY_ALL:
+        return None
+    if e.written.any():
+        return Finding("the kernel did not write {these}", share)
+    return Finding("the kernel wrote nothing: the whole output is as it was before the call", complete=True)
+
+
+def poison_bytes(e: Evidence) -> Finding | None:
+    """The bytes of the poison, where nothing else tells what was written."""
+    if (e.raw.itemsize == 1 and e.places.count < 4) or e.raw.dtype.kind == "b":
+        return None
+    octets = np.ascontiguousarray(e.raw).view(np.uint8).reshape(len(e.raw), -1)
+    for poison in POISONS:
+        there = (octets == poison).all(axis=1)
+        share = e.share(there)
+        if share >= NEARLY_ALL:
+            text = f"got is still the poison 0x{poison:X} of before the call, in {{these}}: not written"
+            return Finding(text, share, complete=bool(there.all()))
+    return None
+
+
+def earlier_call(e: Evidence) -> Finding | None:
+    """The output of an earlier call that this one did not replace."""
+    for back, earlier in enumerate(e.earlier, 1):
+        there = e.at < earlier.size
+        old = np.full(len(e.at), np.nan, e.x.dtype)
+        old[there] = wide(take(earlier, e.at[there]))
+        told = (e.x == old) & (e.x != e.rounded) & (e.x != 0)
+        share = e.share(told)
+        if share >= NEARLY_ALL and (e.places.count < 4 or len(np.unique(e.x[told & e.wrong])) > 3):
+            call = "the previous call" if back == 1 else f"an earlier call ({back} calls before)"
+            return Finding(f"got is what {call} left in {e.output}, in {{these}}: stale", share)
+    return None
+
+
+def moved(e: Evidence) -> Finding | None:
+    """The golden of another element, always as far away: shifted, or a block written twice."""
+    wrong = np.flatnonzero(e.wrong & np.isfinite(e.x) & (e.x != 0))
+    if len(wrong) < 3 or len(np.unique(e.x[wrong])) < 3 or e.x.dtype.kind == "c":
+        return None
+    probes = wrong[np.linspace(0, len(wrong) - 1, min(PROBES, len(wrong))).astype(int)]
+    votes: Counter[int] = Counter()
+    for probe in np.unique(probes):
+        place = int(e.at[probe])
+        low, high = max(0, place - WINDOW), min(e.places.total, place + WINDOW)
+        near = wide(_stretch(e.golden, low, high))
+        hits = np.flatnonzero(np.abs(near - e.x[probe]) <= max(e.ulp[probe], abs(e.x[probe]) * 1e-6))
+        votes.update({place - low - int(hit) for hit in hits[:4096]})
+    votes.pop(0, None)
+    if not votes:
+        return None
+    most = max(votes.values())
+    if most < 0.8 * len(np.unique(probes)):
+        return None
+    for shift in sorted((s for s, n in votes.items() if n == most), key=abs)[:4]:
+        other = _shifted(e, shift)
+        share = e.share(e.alike(other) & ~np.isnan(other))
+        if share >= NEARLY_ALL:
+            way = "before" if shift > 0 else "after"
+            size = f"{elements(abs(shift))}{multiple(e, abs(shift))}"
+            text = f"got is the golden of the place {size} {way} it, in {{these}}: moved, or a block repeated"
+            return Finding(text, share, complete=share == 1 and e.agrees(other))
+    return None
+
+
+def _stretch(golden: np.ndarray, low: int, high: int) -> np.ndarray:
+    if golden.flags.c_contiguous:
+        return golden.reshape(-1)[low:high]
+    return take(golden, np.arange(low, high))
+
+
+def _shifted(e: Evidence, shift: int) -> np.ndarray:
+    source = e.at - shift
+    inside = (source >= 0) & (source < e.places.total)
+    other = np.array(e.rounded)
+    other[inside] = wide(round_to(take(e.golden, source[inside]), e.dtype))
+    return other
+
+
+def transposed_output(e: Evidence) -> Finding | None:
+    """The right values with two neighbouring axes exchanged."""
+    for axis in range(len(e.shape) - 1, 0, -1):
+        if min(e.shape[axis], e.shape[axis - 1]) < 2:
+            continue
+        other = wide(round_to(take(np.swapaxes(e.golden, axis - 1, axis), e.at), e.dtype))
+        share = e.share(e.alike(other))
+        if share >= NEARLY_ALL and e.agrees(other) and len(np.unique(e.x[e.wrong])) > 1:
+            text = f"got is the golden with the axes {axis - 1} and {axis} exchanged: written transposed"
+            return Finding(text, share, complete=True)
+    return None

@@ -1,0 +1,83 @@
+"""What a standard is once it is made concrete for one output dtype."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ascend_opcli.tensors.dtypes import spacing
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """An acceptance rule made concrete for one output dtype.
+
+    ``kind`` says what an element must satisfy: ``linear`` |got - golden| <= atol + rtol * |golden|, ``ulp``
+    <= ulps * spacing, ``equal`` and ``bits`` equality after rounding the golden. At least the share
+    ``matched`` of the elements must; every element must also lie within ``limit`` or ``limit_ulps`` spacings
+    (None: no limit), and the mean of |got - golden| / (|golden| + mean_epsilon) below ``mean_limit``.
+    ``strict``: < instead of <=. Spacings are those of ``component``, the dtype of a float or of a complex
+    number's parts.
+
+    Further kinds: ``bytes`` is ``bits`` with the payload of NaN; ``msopst`` and ``torch_npu`` are the rules of
+    those tools with the threshold ``atol``; ``dual`` is the tolerance that a third-party result allows.
+    ``forgiven``, where it is given, is the share of elements that may fail, instead of ``matched``.
+    ``non_finite`` says how NaN and Inf count: ``match`` (each must meet its like), ``nan differs`` (NaN does
+    not meet NaN), ``nan is good`` (a NaN difference passes), ``in the share`` (a difference is an element that
+    fails), ``golden excuses`` (a golden with any passes the output), ``third`` (4.3 of the dual standard) or
+    ``anything``. ``whole`` names a criterion over the whole output: see :mod:`.whole`, and ``numbers`` holds
+    what that needs. ``small`` is the magnitude below which the dual standard counts errors over ``atol``.
+    """
+
+    name: str
+    rule: str
+    component: str
+    kind: str = "linear"
+    rtol: float = 0.0
+    atol: float = 0.0
+    ulps: float = 0.0
+    matched: float = 1.0
+    limit: float | None = None
+    limit_ulps: float = 0.0
+    mean_limit: float | None = None
+    mean_epsilon: float = 0.0
+    strict: bool = False
+    forgiven: float | None = None
+    non_finite: str = "match"
+    whole: str = ""
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    small: float = 0.0
+    third: str = ""
+
+    @property
+    def equality(self) -> bool:
+        """Whether the rule is equality instead of a distance."""
+        return self.kind in ("equal", "bits", "bytes")
+
+    def tolerance(self, size: np.ndarray) -> np.ndarray:
+        """The tolerance at goldens of the magnitudes ``size``, float64 in and out."""
+        if self.equality:
+            return np.zeros(size.shape)
+        if self.kind == "ulp":
+            return self.ulps * spacing(size, self.component)
+        if self.kind == "dual":
+            return np.where(size < self.small, self.atol, self.rtol * (size + self.mean_epsilon))
+        return self.atol + self.rtol * size
+
+    def hard_limit(self, size: np.ndarray) -> np.ndarray | None:
+        """The distance that no element may exceed at goldens of the magnitudes ``size``; None without one."""
+        if self.limit is None:
+            return None
+        return np.maximum(self.limit, self.limit_ulps * spacing(size, self.component))
+
+
+def number(value: float) -> str:
+    """A number as the field writes it: powers of two as 2^-10, the rest in up to six digits."""
+    if value > 0 and math.isfinite(value):
+        mantissa, exponent = math.frexp(value)
+        if mantissa == 0.5 and (exponent <= -3 or exponent > 11):
+            return f"2^{exponent - 1}"
+    return f"{value:.6g}"

@@ -1,0 +1,90 @@
+"""The third-party result of the dual standard: the host result, a file, or an expression over the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from ascend_opcli.errors import UsageError
+from ascend_opcli.model import Call, Case, Outcome, StandardChoice, TensorSpec
+from ascend_opcli.operators.custom import resolve
+from ascend_opcli.operators.evaluate import Arrays, host_result
+from ascend_opcli.operators.operator import Operator
+from ascend_opcli.tensors import files
+
+HOST = "host"
+_SUFFIXES = (".npy", ".npz", ".bin")
+
+
+class ThirdParty:
+    """What another implementation gives for the outputs of one call; worked out when it is first asked for."""
+
+    def __init__(self, case: Case, operator: Operator, call: Call, outcome: Outcome) -> None:
+        self._case, self._operator, self._call, self._outcome = case, operator, call, outcome
+        self._made: dict[str, Arrays] = {}
+
+    def result(self, choice: StandardChoice, name: str, spec: TensorSpec) -> np.ndarray | None:
+        """The result that a choice of the dual standard names, for one output; None for any other standard.
+
+        Raises UsageError where there is none: a file that does not fit, an expression that does not work, an
+        operator without a reference.
+        """
+        if choice.name != "dual":
+            return None
+        word = str(choice.numbers.get("third", HOST))
+        path, _, key = word.partition(".npz:")
+        path, key = (path + ".npz", key) if key else (word, "")
+        if path.endswith(_SUFFIXES):
+            return self._from_file(path, key or None, choice, spec)
+        found = self.host(name) if word == HOST else self._of_expression(word, name)
+        if found is None:
+            raise UsageError(
+                f"{self._case.id}: the standard dual needs a third-party result for {name}, and "
+                f"{self._operator.name} has no reference: dual:third=FILE or an expression"
+            )
+        return found
+
+    def host(self, name: str) -> np.ndarray | None:
+        """The host result of an output; None where the operator has no reference."""
+        if self._outcome.backend == HOST:
+            return _output(self._outcome.outputs, name)
+        if self._operator.reference is None:
+            return None
+        if HOST not in self._made:
+            self._made[HOST] = host_result(self._operator, self._call)
+        return _output(self._made[HOST], name)
+
+    def _of_expression(self, text: str, name: str) -> np.ndarray | None:
+        if text not in self._made:
+            try:
+                other = resolve(self._case.operator, signature=self._case.signature, reference=text)
+            except ValueError as error:
+                raise UsageError(f"dual:third={text} is neither a file nor an expression: {error}") from None
+            if other.reference is None:
+                raise UsageError(f"dual:third={text}: code is not run here; give a file or an expression")
+            self._made[text] = host_result(other, self._call)
+        return _output(self._made[text], name)
+
+    def _from_file(self, path: str, key: str | None, choice: StandardChoice, spec: TensorSpec) -> np.ndarray:
+        found = Path(path)
+        if "command line" not in choice.origin:
+            # As the other files of a case: beside it, and never outside its folder.
+            folder = Path(self._case.path).resolve().parent
+            found = (folder / path).resolve()
+            if not found.is_relative_to(folder):
+                raise UsageError(f"{self._case.id}: the third-party result {path} lies outside the folder")
+        try:
+            return files.read(str(found), key, spec.dtype, spec.shape).reshape(spec.shape)
+        except ValueError as error:
+            raise UsageError(f"{self._case.id}: {error}") from None
+
+
+def _output(outputs: Mapping[str, np.ndarray | tuple[np.ndarray, ...]], name: str) -> np.ndarray | None:
+    """An output by name; the member of a list by ``out[1]``."""
+    bare, _, index = name.partition("[")
+    found = outputs.get(bare)
+    if isinstance(found, tuple):
+        found = found[int(index[:-1])] if index else None
+    return found if isinstance(found, np.ndarray) else None

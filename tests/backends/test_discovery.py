@@ -1,0 +1,100 @@
+"""Where libraries and headers are looked for, in op-plugin's order, with --opp before everything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ascend_opcli.backends.cann import discovery
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A CANN root with three vendors, a custom package and one more for --opp."""
+    for place in (
+        "cann/opp/vendors/late",
+        "cann/opp/vendors/first",
+        "cann/opp/vendors/second",
+        "mine",
+        "given",
+    ):
+        (tmp_path / place / "op_api" / "lib").mkdir(parents=True)
+        (tmp_path / place / "op_api" / "include").mkdir()
+        (tmp_path / place / "op_api" / "lib" / "libcust_opapi.so").touch()
+    (tmp_path / "cann/opp/vendors/config.ini").write_text("load_priority=first,second\n")
+    (tmp_path / "cann/lib64").mkdir()
+    for name in ("libopapi_nn.so", "libopapi_math.so", "libascendcl.so"):
+        (tmp_path / "cann/lib64" / name).touch()
+    (tmp_path / "cann/include/aclnnop").mkdir(parents=True)
+    return tmp_path
+
+
+def environment(tree: Path) -> dict[str, str]:
+    return {
+        "ASCEND_HOME_PATH": str(tree / "cann"),
+        "ASCEND_OPP_PATH": str(tree / "cann/opp"),
+        "ASCEND_CUSTOM_OPP_PATH": str(tree / "mine"),
+    }
+
+
+def names(tree: Path, libraries: list[str]) -> list[str]:
+    short = [str(Path(p).relative_to(tree)) if p.startswith(str(tree)) else p for p in libraries]
+    return [name.removesuffix("/op_api/lib/libcust_opapi.so") for name in short]
+
+
+def test_the_order_of_libraries(tree: Path) -> None:
+    assert names(tree, discovery.operator_libraries(environment(tree), tree / "given")) == [
+        "given",
+        "mine",
+        "cann/opp/vendors/first",
+        "cann/opp/vendors/second",
+        "cann/opp/vendors/late",
+        "cann/lib64/libopapi_math.so",
+        "cann/lib64/libopapi_nn.so",
+        *discovery.OLDER_LIBRARIES,
+    ]
+
+
+@pytest.mark.parametrize("inner", ["vendors/customize", "packages/vendors/customize"])
+def test_an_extracted_package_is_found_inside_its_folder(tmp_path: Path, inner: str) -> None:
+    (tmp_path / inner / "op_api").mkdir(parents=True)
+    assert discovery.package_folders(tmp_path) == [tmp_path / inner]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "nonsense", "[a]\nload_priority=second\n", "load_priority=\n", "\x00\xff"]
+)
+def test_an_odd_config_never_hides_a_vendor(tree: Path, text: str) -> None:
+    (tree / "cann/opp/vendors/config.ini").write_text(text, "latin-1")
+    found = [p.folder.name for p in discovery.packages(environment(tree)) if p.origin == "vendors"]
+    assert sorted(found) == ["first", "late", "second"]
+    if "second" in text:
+        assert found[0] == "second"
+
+
+def test_the_header_of_the_package_counts_before_the_installed_one(tree: Path) -> None:
+    prototype = "aclnnStatus aclnnAddGetWorkspaceSize(const aclTensor *{}, aclTensor *out);"
+    (tree / "cann/include/aclnnop/aclnn_add.h").write_text(prototype.format("installed"))
+    assert "installed" in (discovery.Headers(environment(tree))("add") or "")
+    (tree / "given/op_api/include/aclnn_add.h").write_text(prototype.format("packaged"))
+    headers = discovery.Headers(environment(tree), tree / "given")
+    for name in ("add", "aclnnAdd"):
+        assert "packaged" in (headers(name) or "")
+    assert headers("aclnnMul") is None
+
+
+def test_a_file_that_is_too_large_to_be_a_header_is_not_read(tree: Path) -> None:
+    text = "aclnnStatus aclnnAddGetWorkspaceSize(const aclTensor *x, aclTensor *out);"
+    (tree / "cann/include/aclnnop/big.h").write_text(text + " " * discovery.MAX_HEADER)
+    assert discovery.Headers(environment(tree))("add") is None
+
+
+def test_a_worker_sees_the_package_first_and_no_stub_libraries(tree: Path) -> None:
+    given = {
+        **environment(tree),
+        "LD_LIBRARY_PATH": "/opt/cann/runtime/lib64/stub:/opt/cann/lib64:/opt/devlib",
+    }
+    made = discovery.child_environment(given, tree / "given")
+    assert made["ASCEND_CUSTOM_OPP_PATH"] == f"{tree / 'given'}:{tree / 'mine'}"
+    assert made["LD_LIBRARY_PATH"] == "/opt/cann/lib64"

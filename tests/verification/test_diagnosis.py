@@ -1,0 +1,559 @@
+"""Every kind of wrong is named: outputs made wrong by hand, and the sentence that says how."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from ascend_opcli.model import ULP_BINS, Attribute, Call, StandardChoice, Tensor, TensorSpec
+from ascend_opcli.operators.custom import resolve
+from ascend_opcli.operators.evaluate import golden, host_result
+from ascend_opcli.tensors.dtypes import numpy_dtype, round_to, widen
+from ascend_opcli.tensors.layout import resolve as laid_out
+from ascend_opcli.tensors.layout import view
+from ascend_opcli.verification.diagnosis import Diagnosis, diagnose
+from ascend_opcli.verification.diagnosis import table as rules
+from ascend_opcli.verification.diagnosis.diagnose import NO_PATTERN
+from ascend_opcli.verification.earlier import Earlier
+
+RNG = np.random.default_rng(20)
+EXACT = StandardChoice("exact")
+SHAPE = (48, 50)
+
+
+def values(shape: tuple[int, ...] = SHAPE) -> np.ndarray:
+    """Goldens that nothing relates to each other."""
+    return np.random.default_rng(5).normal(size=shape)
+
+
+def said(
+    got: np.ndarray,
+    wanted: np.ndarray,
+    *,
+    dtype: str = "float32",
+    standard: str = "ecosystem",
+    **more: object,
+) -> str:
+    choice = StandardChoice(standard)
+    return diagnose("out", got, wanted, dtype=dtype, choice=choice, **more).sentence  # type: ignore[arg-type]
+
+
+def changed(
+    how: Callable[[np.ndarray], None], wanted: np.ndarray | None = None, dtype: str = "float32"
+) -> tuple[np.ndarray, np.ndarray]:
+    """The right output with a change to its flattened elements, and its golden."""
+    wanted = values() if wanted is None else wanted
+    got = round_to(wanted, dtype).copy()
+    how(got.reshape(-1))
+    return got, wanted
+
+
+def put(where: slice | np.ndarray, value: float) -> Callable[[np.ndarray], None]:
+    def change(flat: np.ndarray) -> None:
+        flat[where] = value
+
+    return change
+
+
+# --- where --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("where", "sentence"),
+    [
+        (
+            slice(-8, None),
+            "only the last block of 32 bytes, 8 elements of 2,400, is wrong, from element 2,392 on",
+        ),
+        (slice(-64, None), "only the last 64 of 2,400 elements are wrong, from element 2,336 on (256 bytes"),
+        (slice(1024, None), "from element 1,024 on everything is wrong (1,376 of 2,400 elements)"),
+        (slice(0, 100), "only the first 100 of 2,400 elements are wrong (400 bytes, 2 rows of 50)"),
+        (
+            slice(600, 700),
+            "only elements 600 to 699 are wrong (100 of 2,400, 400 bytes; 600 is 12 rows of 50)",
+        ),
+        (slice(2399, None), "only the last of 2,400 elements, [47, 49], is wrong"),
+        (slice(77, 78), "only one of 2,400 elements, [1, 27], is wrong"),
+        (slice(0, None, 64), "the errors repeat with a period of 64 elements, 256 bytes, at offset 0"),
+        (slice(7, None, 33), "the errors repeat with a period of 33 elements, at offset 7"),
+        (
+            slice(49, None, 50),
+            "the errors repeat with a period of 50 elements, at offset 49: index 49 of axis 1"
+            " (50 long, the last column)",
+        ),
+    ],
+)
+def test_the_place_of_the_errors(where: slice, sentence: str) -> None:
+    assert said(*changed(put(where, 9.0))).startswith(sentence)
+
+
+def test_a_channel_is_named_with_its_period() -> None:
+    wanted = values((4, 6, 8, 5))
+    got = round_to(wanted, "float32").copy()
+    got[:, 2] = RNG.normal(size=(4, 8, 5))
+    sentence = said(got, wanted)
+    assert (
+        "period of 240 elements, at offset 80, 40 each time: index 2 of axis 1 (6 long, channel 2)"
+        in sentence
+    )
+
+
+def test_errors_of_one_core_that_come_again_with_its_tile() -> None:
+    wanted = values((40 * 96,))
+
+    def change(flat: np.ndarray) -> None:
+        flat.reshape(40, 96)[:, 90:] += RNG.normal(size=(40, 6))
+
+    assert "period of 96 elements, 384 bytes, at offset 90, 6 each time" in said(*changed(change, wanted))
+
+
+def test_scattered_errors_that_begin_late() -> None:
+    wrong = np.flatnonzero(RNG.random(40_000) < 0.3)
+    wrong = wrong[wrong > 20_000]
+    wanted = values((40_000,))
+
+    def change(flat: np.ndarray) -> None:
+        flat[wrong] += RNG.normal(size=len(wrong))
+
+    assert f"no element before {wrong[0]:,} is wrong" in said(*changed(change, wanted))
+
+
+@pytest.mark.parametrize(
+    ("special", "words"),
+    [(np.nan, "x = NaN"), (0.0, "x = 0"), (-np.inf, "x = -Inf"), (1.0, "x = 1")],
+)
+def test_a_value_of_an_input(special: float, words: str) -> None:
+    x = values().astype(np.float32)
+    x.reshape(-1)[[3, 700, 1801]] = special
+    got, wanted = changed(lambda flat: flat.__iadd__(0))
+    got[x == special if special == special else np.isnan(x)] += RNG.normal(size=3).astype(np.float32)
+    assert f"exactly the elements that have {words} are wrong (3)" in said(got, wanted, inputs={"x": x})
+
+
+def test_a_range_of_an_input() -> None:
+    x = values().astype(np.float32)
+    got, wanted = changed(lambda flat: None, values() * 2)
+    high = x > 1
+    got[high] += RNG.normal(size=int(high.sum())).astype(np.float32)
+    sentence = said(got, wanted, inputs={"x": x})
+    assert sentence.startswith("exactly the elements that have x >= 1.0")
+
+
+# --- what ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [(2, "got is 2 x the golden"), (-1, "got is the golden with its sign flipped"), (0.37, "got is 0.37 x")],
+)
+def test_a_scale(factor: float, words: str) -> None:
+    wanted = values()
+    sentence = said((wanted * factor).astype(np.float32), wanted)
+    assert sentence.startswith(words)
+    assert re.search(r", in all 2,(400|3\d\d) wrong elements$", sentence)
+
+
+def test_an_offset() -> None:
+    wanted = np.arange(100)
+    got = (wanted + 3).astype(np.int32)
+    assert said(got, wanted, dtype="int32", standard="exact").startswith("got is the golden + 3")
+    wanted = values()
+    assert said((wanted + 0.5).astype(np.float32), wanted).startswith("got is the golden + 0.5")
+
+
+def test_one_value() -> None:
+    wanted = values()
+    assert said(np.zeros(SHAPE, np.float32), wanted) == "the whole output is 0"
+    assert "got is 9 in all of them" in said(*changed(put(slice(-64, None), 9.0)))
+
+
+def test_one_value_where_the_goldens_do_not_vary() -> None:
+    wanted = np.full(SHAPE, 1.5)
+    assert (
+        said(np.full(SHAPE, 3.0, np.float32), wanted) == "got is 2 x the golden, in all 2,400 wrong elements"
+    )
+    assert said(np.full(SHAPE, 1.4871, np.float32), wanted) == "the whole output is 1.4871"
+
+
+def test_an_input_handed_through() -> None:
+    wanted, x = values(), np.random.default_rng(9).normal(size=SHAPE).astype(np.float32)
+    assert said(x.copy(), wanted, inputs={"x": x}).startswith("got is the input x, unchanged")
+
+
+@pytest.mark.parametrize("shift", [1, 50, 600])
+def test_values_of_another_place(shift: int) -> None:
+    def change(flat: np.ndarray) -> None:
+        flat[shift : 2 * shift + 64] = flat.copy()[: shift + 64]
+
+    sentence = said(*changed(change))
+    assert f"got is the golden of the place {shift:,} element" in sentence
+    assert "before it" in sentence
+
+
+def test_a_transposed_output() -> None:
+    wanted = values((40, 40))
+    sentence = said(wanted.T.astype(np.float32).copy(), wanted)
+    assert sentence == "got is the golden with the axes 0 and 1 exchanged: written transposed"
+
+
+def test_not_written() -> None:
+    got, wanted = changed(put(slice(None), 0.0))
+    written = np.zeros(SHAPE, bool)
+    sentence = said(got, wanted, written=written)
+    assert sentence == "the kernel wrote nothing: the whole output is as it was before the call"
+    got, wanted = changed(put(slice(-100, None), 0.0))
+    written[:-2] = True
+    sentence = said(got, wanted, written=written)
+    assert sentence.startswith("only the last 100 of 2,400 elements are wrong")
+    assert sentence.endswith("the kernel did not write all of them")
+
+
+def test_the_poison_where_nobody_kept_a_mask() -> None:
+    def change(flat: np.ndarray) -> None:
+        flat[-64:].view(np.uint8)[:] = 0xA5
+
+    assert "got is still the poison 0xA5 of before the call, in all of them: not written" in said(
+        *changed(change)
+    )
+
+
+def test_an_earlier_call() -> None:
+    old = np.random.default_rng(8).normal(size=SHAPE).astype(np.float32)
+    got, wanted = changed(lambda flat: None)
+    got[20:] = old[20:]
+    sentence = said(got, wanted, earlier=(old,))
+    assert sentence.endswith("got is what the previous call left in out, in all of them: stale")
+
+
+def test_only_so_many_small_outputs_of_earlier_calls_are_kept() -> None:
+    from ascend_opcli.model import Outcome
+
+    earlier, kept = Earlier(), [np.full(4, n, np.float32) for n in range(5)]
+    for array in kept:
+        earlier.add("aclnnA", Outcome("host", outputs={"out": array}))
+    found = earlier.outputs("aclnnA", "out", "float32")
+    assert [a[0] for a in found] == [4, 3]
+    assert found[0] is kept[4]
+    earlier.add("aclnnB", Outcome("host", outputs={"out": np.zeros(1 << 20, np.float32)}))
+    assert earlier.outputs("aclnnB", "out", "float32") == ()
+    for n in range(100):
+        earlier.add(f"aclnn{n}", Outcome("host", outputs={"out": np.zeros(1, np.float32)}))
+    assert earlier.outputs("aclnnA", "out", "float32") == ()
+
+
+# --- NaN, Inf, subnormal numbers ----------------------------------------------------------------------------------
+
+
+def special_case(
+    golden_value: float, got_value: float, dtype: str = "float32", standard: str = "exact"
+) -> str:
+    wanted = values()
+    wanted[5:9, 7] = golden_value
+    got = round_to(wanted, dtype).copy()
+    got[5:9, 7] = got_value
+    return said(got, wanted, dtype=dtype, standard=standard)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((np.nan, 0.0), "got is 0 where the golden is NaN"),
+        ((np.inf, 65504.0, "float16"), "got is the largest finite number (65,504) where the golden is Inf"),
+        ((1e9, 65504.0, "float16"), "got is the largest finite number (65,504) where the golden is Inf"),
+        ((-np.inf, 4.0), "got is 4 where the golden is Inf"),
+        ((3.0, np.nan), "got is NaN where the golden is a number"),
+        ((np.inf, np.nan), "got is NaN where the golden is Inf"),
+        ((3e4, np.inf), "got is Inf where the golden is finite (30,000 in size or more)"),
+        ((1e-40, 0.0), "got is 0 where the golden is subnormal (below 1.17549e-38)"),
+        ((1e-6, 0.0, "float16"), "got is 0 where the golden is subnormal (below 6.10352e-05)"),
+        ((-0.0, 0.0, "float32", "bits"), "got is 0 where the golden is -0"),
+    ],
+)
+def test_specials(arguments: tuple[float, float], words: str) -> None:
+    assert words in special_case(*arguments)
+
+
+# --- rounding -----------------------------------------------------------------------------------------------------
+
+
+def cut(exact: np.ndarray, dtype: str) -> np.ndarray:
+    near = round_to(exact, dtype)
+    bits = near.view(f"u{near.itemsize}")
+    return (bits - (np.abs(widen(near, np.float64)) > np.abs(exact)).astype(bits.dtype)).view(near.dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_truncation(dtype: str) -> None:
+    wanted = values()
+    sentence = said(cut(wanted, dtype), wanted, dtype=dtype, standard="exact")
+    assert sentence == "results are truncated instead of rounded to nearest, ties to even"
+
+
+def test_half_up() -> None:
+    wanted = 1 + np.arange(1, 4001) / 2**12  # every fourth one lies half way
+    got = (np.floor(wanted * 2**10 + 0.5) / 2**10).astype(np.float16)
+    sentence = said(got, wanted, dtype="float16", standard="exact")
+    assert (
+        sentence
+        == "results are rounded half away from zero (half up) instead of rounded to nearest, ties to even"
+    )
+
+
+@pytest.mark.parametrize("steps", [1, -3, 40])
+def test_ulps_off(steps: int) -> None:
+    wanted = values()
+    got = (round_to(wanted, "float32").view(np.int32) + steps).view(np.float32)
+    way = "further from" if steps > 0 else "nearer to"
+    assert said(got, wanted, standard="exact") == (
+        f"got is {abs(steps)} ulp {way} zero than the golden, in all 2,400 wrong elements"
+    )
+
+
+@pytest.mark.parametrize(
+    ("through", "dtype"), [("float16", "float32"), ("bfloat16", "float32"), ("bfloat16", "float16")]
+)
+def test_a_narrower_dtype_on_the_way(through: str, dtype: str) -> None:
+    wanted = values()
+    got = round_to(widen(round_to(wanted, through), np.float64), dtype)
+    assert (
+        said(got, wanted, dtype=dtype, standard="exact")
+        == f"got is the golden rounded to {through} on the way"
+    )
+
+
+def test_integers_through_float32() -> None:
+    wanted = np.arange(2**24, 2**24 + 200)
+    got = wanted.astype(np.float32).astype(np.int32)
+    assert "rounded to float32 on the way" in said(got, wanted, dtype="int32", standard="exact")
+
+
+def test_bits_that_are_lost() -> None:
+    wanted = values()
+    got = (round_to(wanted, "float32").view(np.int32) & ~3).view(np.float32)
+    assert said(got, wanted, standard="exact") == (
+        "the last 2 of 24 bits of every significand are cut off: 22 bits are left"
+    )
+
+
+# --- the operator again ---------------------------------------------------------------------------------------------
+
+
+def tensor(array: np.ndarray, dtype: str, layout: str = "contiguous", offset: int = 0) -> Tensor:
+    strides, offset, storage, word = laid_out(array.shape, layout=layout, offset=offset)
+    spec = TensorSpec(dtype, array.shape, None, strides, offset, storage, word)
+    made = Tensor(spec, np.random.default_rng(3).normal(size=storage).astype(numpy_dtype(dtype)))
+    view(made)[...] = round_to(array, dtype)
+    return made
+
+
+def elu(
+    shape: tuple[int, ...] = SHAPE, dtype: str = "float32", layout: str = "contiguous", **attributes: object
+) -> Call:
+    given = {"alpha": 1.5, "scale": 1.25, "inputScale": 0.75, "isResult": False, **attributes}
+    rng = np.random.default_rng(1)
+    arguments = {
+        "gradOutput": tensor(rng.normal(size=shape), dtype, layout),
+        **{n: Attribute(v) for n, v in given.items()},  # type: ignore[arg-type]
+        "selfOrResult": tensor(rng.normal(size=shape), dtype),
+    }
+    return Call(
+        "aclnnEluBackward", "atlas_a2", arguments, {"gradInput": tensor(np.zeros(shape), dtype).spec}, ""
+    )
+
+
+def of_elu(call: Call, wrong: Call, change: Callable[[np.ndarray], np.ndarray] = lambda a: a) -> str:
+    operator = resolve("elu_backward")
+    got = change(np.asarray(host_result(operator, wrong)["gradInput"]))
+    inputs = {n: view(b) for n, b in call.arguments.items() if isinstance(b, Tensor)}
+    return diagnose(
+        "gradInput",
+        got,
+        np.asarray(golden(operator, call).outputs["gradInput"]),
+        dtype=call.outputs["gradInput"].dtype,  # type: ignore[union-attr]
+        choice=StandardChoice("ulp", {"max": 4}),
+        inputs=inputs,
+        operator=operator,
+        call=call,
+    ).sentence
+
+
+@pytest.mark.parametrize("shape", [SHAPE, (300, 301)])
+@pytest.mark.parametrize("name", ["alpha", "scale", "inputScale"])
+def test_an_attribute_that_is_ignored(name: str, shape: tuple[int, ...]) -> None:
+    call = elu(shape)
+    assert of_elu(call, elu(shape, **{name: 1.0})) == (
+        f"got is what {name} = 1, its default, gives: {name} = {call.arguments[name].value} looks ignored"  # type: ignore[union-attr]
+    )
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        (
+            {"isResult": True},
+            {"isResult": False},
+            "isResult = false, its default, gives: isResult = true looks",
+        ),
+        ({"isResult": False}, {"isResult": True}, "isResult = true gives, not false"),
+        ({"inputScale": -0.5}, {"inputScale": 0.5}, "inputScale = 0.5, its magnitude, gives, not -0.5"),
+        (
+            {"alpha": 0.3},
+            {"alpha": float(np.float16(0.3))},
+            "alpha = 0.300049, rounded to float16, gives, not 0.3",
+        ),
+        ({"alpha": 1.5}, {"alpha": -1.5}, "alpha = -1.5, with its sign flipped, gives, not 1.5"),
+    ],
+)
+def test_an_attribute_that_is_misread(right: dict[str, object], wrong: dict[str, object], words: str) -> None:
+    assert words in of_elu(elu(**right), elu(**wrong))
+
+
+@pytest.mark.parametrize("layout", ["transposed", "padded"])
+def test_strides_that_are_ignored(layout: str) -> None:
+    call = elu(layout=layout)
+    bound = call.arguments["gradOutput"]
+    assert isinstance(bound, Tensor)
+    flat = tensor(bound.storage[: bound.spec.count].reshape(SHAPE), "float32")
+    wrong = dataclasses.replace(call, arguments={**call.arguments, "gradOutput": flat})
+    assert of_elu(call, wrong) == (
+        "got is what gradOutput gives when it is read as contiguous: its strides look ignored"
+    )
+
+
+def test_a_transposed_input() -> None:
+    call = elu((40, 40))
+    bound = call.arguments["selfOrResult"]
+    assert isinstance(bound, Tensor)
+    turned = tensor(np.ascontiguousarray(view(bound).T), "float32")
+    wrong = dataclasses.replace(call, arguments={**call.arguments, "selfOrResult": turned})
+    assert of_elu(call, wrong).startswith("got is what selfOrResult gives when it is read")
+
+
+def test_inputs_that_are_exchanged_or_ignored() -> None:
+    call = elu()
+    a, b = call.arguments["gradOutput"], call.arguments["selfOrResult"]
+    wrong = dataclasses.replace(call, arguments={**call.arguments, "gradOutput": b, "selfOrResult": a})
+    assert of_elu(call, wrong) == "got is what gradOutput and selfOrResult give when they are exchanged"
+    ones = tensor(np.ones(SHAPE), "float32")
+    wrong = dataclasses.replace(call, arguments={**call.arguments, "gradOutput": ones})
+    assert "gradOutput = 1 everywhere gives: gradOutput looks ignored" in of_elu(call, wrong)
+
+
+def test_a_branch_of_the_operator() -> None:
+    call = elu()
+    x = view(call.arguments["selfOrResult"])  # type: ignore[arg-type]
+    noise = RNG.normal(size=SHAPE).astype(np.float32)
+    sentence = of_elu(call, call, lambda got: np.where(x <= 0, got + noise, got))
+    assert sentence == f"exactly the elements that have selfOrResult <= 0 are wrong ({int((x <= 0).sum()):,})"
+
+
+def test_arithmetic_in_a_narrower_dtype() -> None:
+    call = elu((200, 50), "float16")
+    operator = resolve("elu_backward")
+
+    def narrow(**given: np.ndarray) -> np.ndarray:
+        g, x = given["gradOutput"].astype(np.float16), given["selfOrResult"].astype(np.float16)
+        k, s = np.float16(given["alpha"]) * np.float16(given["scale"]), np.float16(given["inputScale"])
+        below = g * s * k * np.exp(x * s)
+        return np.where(x <= 0, below, g * np.float16(given["scale"])).astype(np.float32)
+
+    got = host_result(dataclasses.replace(operator, reference=narrow), call)["gradInput"]
+    found = diagnose(
+        "gradInput",
+        np.asarray(got),
+        np.asarray(golden(operator, call).outputs["gradInput"]),
+        dtype="float16",
+        choice=StandardChoice("ulp", {"max": 0.51}),
+        operator=operator,
+        call=call,
+    )
+    assert "computing in float16 throughout" in found.sentence
+
+
+# --- no pattern, and no harm ----------------------------------------------------------------------------------------
+
+
+def test_noise_has_no_pattern() -> None:
+    noise = RNG.normal(size=SHAPE)
+    got = (values() + np.where(RNG.random(SHAPE) < 0.4, noise, 0)).astype(np.float32)
+    assert said(got, values()).startswith(NO_PATTERN)
+
+
+def test_a_rule_that_fails_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules[diagnose.__module__]
+
+    def broken(_evidence: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(module, "WHAT", (broken, *rules.WHAT))
+    monkeypatch.setattr(module, "WHERE", (broken, *rules.WHERE))
+    assert said(*changed(put(slice(-64, None), 0.0))).startswith("only the last 64")
+
+
+@given(
+    st.sampled_from(
+        ["float16", "bfloat16", "float32", "float64", "int32", "uint8", "bool", "complex64", "float8_e5m2"]
+    ),
+    arrays(np.uint8, st.sampled_from([(0,), (8,), (16,), (48,), (400,)])),
+    arrays(np.float64, st.sampled_from([(), (1,), (3,), (2, 3), (5, 10), (0, 4)])),
+    st.sampled_from(["ecosystem", "exact", "bits", "allclose", "cosine", "md5", "msopst"]),
+)
+def test_it_never_raises(dtype: str, octets: np.ndarray, wanted: np.ndarray, standard: str) -> None:
+    size = numpy_dtype(dtype).itemsize
+    raw = np.resize(octets if octets.size else np.zeros(1, np.uint8), wanted.size * size)
+    got = (raw & 1 if dtype == "bool" else raw).view(numpy_dtype(dtype)).reshape(wanted.shape)
+    found = diagnose("out", got, wanted, dtype=dtype, choice=StandardChoice(standard), inputs={"x": got})
+    assert isinstance(found, Diagnosis)
+    assert not found.strip or sum(found.strip) <= wanted.size
+    assert not found.histogram or len(found.histogram) == len(ULP_BINS) + 2
+
+
+def test_what_cannot_be_compared_has_no_diagnosis() -> None:
+    assert diagnose("out", np.zeros(3), np.zeros(4), dtype="float64", choice=EXACT) == Diagnosis()
+    assert (
+        diagnose("out", np.zeros(3), np.zeros(3), dtype="float64", choice=StandardChoice("no")) == Diagnosis()
+    )
+
+
+def test_the_strip_and_the_histogram_count_the_wrong_elements() -> None:
+    got, wanted = changed(put(slice(-80, None), np.nan))
+    found = diagnose("out", got, wanted, dtype="float32", choice=EXACT)
+    assert len(found.strip) == 60
+    assert found.strip == (0,) * 58 + (40, 40)
+    assert found.histogram == (0,) * 10 + (80,)
+
+
+def test_ten_million_elements_take_about_a_second_and_bounded_memory() -> None:
+    wanted = np.random.default_rng(2).normal(size=10_000_000)
+    got = (wanted * 2).astype(np.float32)
+    begun = time.perf_counter()
+    assert said(got, wanted).startswith("got is 2 x the golden")
+    assert time.perf_counter() - begun < 5  # 0.2 s where nothing else runs
+    tracemalloc.start()
+    said(got, wanted)
+    assert tracemalloc.get_traced_memory()[1] < 64e6
+    tracemalloc.stop()
+
+
+def test_a_passing_run_neither_loads_nor_computes_it() -> None:
+    script = (
+        "import sys\n"
+        "sys.argv = 'opcli run --op logit_grad --dtype float32 --shape 64 --backend host'.split()\n"
+        "from ascend_opcli.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as stop:\n    assert not stop.code, stop.code\n"
+        "loaded = [m for m in sys.modules if 'verification.diagnosis' in m]\n"
+        "sys.exit(f'loaded: {loaded}' if loaded else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout

@@ -1,0 +1,67 @@
+"""NaN and Inf under every rule, side by side, as the field's comparison has it."""
+
+from __future__ import annotations
+
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.verification.standards import parse
+
+NAN, INF = math.nan, math.inf
+
+# Rule: NaN against NaN, NaN where a number is due, a number where NaN is due, equal Inf, Inf against finite.
+TABLE = {
+    "single": (True, False, True, True, False),
+    "ratio": (True, False, False, True, False),
+    "ecosystem": (True, False, False, True, False),
+    "ecosystem-2026-04": (True, False, False, True, False),
+    "msopst": (True, True, True, True, False),
+    "assert_close": (False, False, False, True, False),
+    "torch_npu": (True, False, False, False, False),
+    "allclose": (True, False, False, True, False),
+    "cosine": (True, False, False, True, False),
+    "exact": (True, False, False, True, False),
+    "bits": (True, False, False, True, False),
+}
+PAIRS = [(NAN, NAN), (NAN, 1.0), (1.0, NAN), (INF, INF), (INF, 1.0)]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("standard", TABLE)
+@pytest.mark.parametrize("which", range(5))
+def test_the_table_row_by_row(standard: str, which: int, dtype: str) -> None:
+    got, golden = PAIRS[which]
+    # The one element is no more than a share could forgive: 1 of 64 where torch_npu forgives 0.0064.
+    output = np.array([got] + [2.0] * 63, getattr(ml_dtypes, dtype, dtype))
+    report = judge_output("y", output, np.array([golden] + [2.0] * 63), dtype=dtype, choice=parse(standard))
+    assert report.passed is TABLE[standard][which], report.reason
+
+
+def test_msopst_says_how_many_nan_it_counted_as_good() -> None:
+    output = np.array([NAN, 1.0, NAN, 4.0], np.float32)
+    report = judge_output(
+        "y", output, np.array([1.0, NAN, 3.0, 4.0]), dtype="float32", choice=parse("msopst")
+    )
+    assert report.passed
+    assert report.warnings == ("msopst counts 3 NaN differences as good",)
+    assert report.census.nan_against_number == 3
+    assert report.census.over == 0
+
+
+def test_bfloat16_of_torch_npu_is_torch_allclose_where_nan_differs() -> None:
+    output = np.array([NAN, 1.0], ml_dtypes.bfloat16)
+    report = judge_output("y", output, np.array([NAN, 1.0]), dtype="bfloat16", choice=parse("torch_npu"))
+    assert not report.passed
+
+
+def test_torch_npu_warns_where_it_forgives_an_inf() -> None:
+    golden = np.ones(20_000)
+    output = golden.astype(np.float32)
+    output[3] = INF
+    report = judge_output("y", output, golden, dtype="float32", choice=parse("torch_npu"))
+    assert report.passed
+    assert report.warnings == ("torch_npu forgives 1 Inf that differ, as a share",)
