@@ -336,7 +336,8 @@ class OutputReport:
 
     A failed output has a ``diagnosis``, one sentence on what kind of wrong it is. ``mismatch_strip`` counts its
     wrong elements by cells of equal size along the flattened output, ``ulp_histogram`` the wrong elements that
-    were looked at by the bins of :data:`ULP_BINS`.
+    were looked at by the bins of :data:`ULP_BINS`. ``pairs`` are golden and got of elements spread evenly over
+    the output, for a picture; complex outputs have none.
     """
 
     name: str
@@ -361,6 +362,7 @@ class OutputReport:
     diagnosis: str = ""
     mismatch_strip: tuple[int, ...] = ()
     ulp_histogram: tuple[int, ...] = ()
+    pairs: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,9 @@ def _elu_odd(arguments: Arguments) -> list[Variation]:
         ),
         Divergence("the document's parameter table swaps the words gradInput and gradOutput"),
         Divergence("the experimental 910b kernel also takes float16 and bfloat16 in with float32 out"),
-        Divergence("the 950 tiling joins its two shape checks by 'and', harmless behind the entry's own checks"),
+        Divergence(
+            "the 950 tiling joins its two shape checks by 'and', harmless behind the entry's own checks"
+        ),
         Divergence("the document does not say that a NaN alpha passes the check of isResult"),
     ),
 )

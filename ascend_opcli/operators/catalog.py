@@ -25,13 +25,19 @@ def operators() -> dict[str, Operator]:
         elementwise,
         fills,
         foreach,
+        layout,
         loss,
         losses,
+        matmul,
         norm,
+        norms,
+        reductions,
+        softmax,
     )
 
     families = (
         *(activations, arithmetic, comparison, elementwise, fills, foreach, losses),
+        *(layout, matmul, norms, reductions, softmax),
         *(activation, amp, loss, norm),  # the hand-written ones last: theirs count
     )
     found = {op.name: op for family in families for op in family.OPERATORS}

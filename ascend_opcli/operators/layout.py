@@ -9,7 +9,6 @@ import numpy as np
 
 from ascend_opcli.model import Generator, Shape
 from ascend_opcli.operators.fills import cast
-from ascend_opcli.operators.operator import broadcast_shape
 from ascend_opcli.operators.promotion import promote
 from ascend_opcli.operators.structured import axis_of, declare, ints
 
@@ -70,7 +69,7 @@ def _permute_made(self: Any, dims: Any) -> Any:
 
 
 def _flip(self: Any, dims: Any) -> Any:
-    return np.flip(self, [axis_of(d, self.ndim) for d in ints(dims)])
+    return np.flip(self, tuple(axis_of(d, self.ndim) for d in ints(dims)))
 
 
 def _roll(x: Any, shifts: Any, dims: Any) -> Any:
@@ -126,12 +125,12 @@ def _times(repeats: Any) -> Any:
     return repeats.reshape(-1) if isinstance(repeats, np.ndarray) else int(repeats)
 
 
-def _interleave(self: Any, repeats: Any, outputSize: Any) -> Any:
+def _interleave(self: Any, repeats: Any, _outputSize: Any) -> Any:
     times = _times(repeats)
     return np.repeat(self.reshape(-1), times)
 
 
-def _interleave_dim(self: Any, repeats: Any, dim: Any, outputSize: Any) -> Any:
+def _interleave_dim(self: Any, repeats: Any, dim: Any, _outputSize: Any) -> Any:
     return np.repeat(self, _times(repeats), axis=axis_of(dim, self.ndim))
 
 
@@ -178,7 +177,8 @@ def _pad_slope(mode: Any) -> Callable[..., Any]:
         places = np.pad(np.arange(int(np.prod(inner))).reshape(inner), _pairs(padding, count), mode=mode)
         outer = int(np.prod(self.shape[: self.ndim - count]))
         made = np.zeros((outer, int(np.prod(inner))), grad.dtype)
-        np.add.at(made, (slice(None), places.reshape(-1)), grad.reshape(outer, -1))
+        where: Any = (slice(None), places.reshape(-1))
+        np.add.at(made, where, grad.reshape(outer, -1))
         return made.reshape(self.shape)
 
     return function
@@ -246,7 +246,7 @@ def _select_made(self: Any, dim: Any, index: Any) -> Any:
     return self.dtype, (*self.shape[:axis], *index.shape, *self.shape[axis + 1 :])
 
 
-def _gather_nd(self: Any, indices: Any, negative: Any) -> Any:
+def _gather_nd(self: Any, indices: Any, _negative: Any) -> Any:
     return self[tuple(np.moveaxis(indices, -1, 0))]
 
 
@@ -292,7 +292,7 @@ def _on_axis(self: Any, dim: Any, index: Any) -> tuple[Any, ...]:
     return (*[slice(None)] * axis_of(dim, self.ndim), np.asarray(index, np.int64).reshape(-1))
 
 
-def _index_add(self: Any, dim: Any, index: Any, source: Any, alpha: Any = 1) -> Any:
+def _index_add(self: Any, dim: Any, index: Any, source: Any, alpha: Any) -> Any:
     made = np.array(self)
     scale = np.asarray([alpha]).astype(self.dtype)[0]
     np.add.at(made, _on_axis(self, dim, index), scale * source)
@@ -334,7 +334,8 @@ def _unfold_slope(grad: Any, sizes: Any, dim: Any, size: Any, step: Any) -> Any:
     for i in range(grad.shape[axis]):
         start = i * int(step)
         part = np.moveaxis(np.take(grad, i, axis=axis), -1, axis)
-        made[(*[slice(None)] * axis, slice(start, start + int(size)))] += part
+        window = (*[slice(None)] * axis, slice(start, start + int(size)))
+        made[window] += part
     return made
 
 
@@ -367,7 +368,7 @@ def _pads() -> tuple[Any, ...]:
                     f"{word}Pad{rank}dBackward",
                     _pad_slope(mode),
                     f"gradInput = gradOutput summed over the places that hold an element of self {text}",
-                    lambda grad, self, padding: (self.dtype, self.shape),
+                    lambda _grad, self, _padding: (self.dtype, self.shape),
                     short={"gradOutput": _grad_of_pad(rank)},
                     **more,
                 )
@@ -447,21 +448,21 @@ OPERATORS = (
             sample_shape=(2, 6, 3), sample_attributes={"groups": 2}),
     # repeats
     declare("RepeatInterleave", _interleave, "out = every element of self repeats times, flat",
-            lambda self, repeats, size: (self.dtype, [size]),
+            lambda self, _repeats, size: (self.dtype, [size]),
             short={"repeats": lambda _d, _s: ("int64", (1,))}, sample_attributes={"outputSize": 48}, **_REPEAT_DATA),
     declare("RepeatInterleaveInt", _interleave, "out = every element of self repeats times, flat",
-            lambda self, repeats, size: (self.dtype, [int(np.prod(self.shape)) * int(repeats)]),
+            lambda self, repeats, _size: (self.dtype, [int(np.prod(self.shape)) * int(repeats)]),
             sample_attributes={"repeats": 2, "outputSize": 48}),
     declare("RepeatInterleaveWithDim", _interleave_dim, "out = every element of self repeats times along dim",
-            lambda self, repeats, dim, size: (self.dtype, _with_size(self.shape, dim, size)),
+            lambda self, _repeats, dim, size: (self.dtype, _with_size(self.shape, dim, size)),
             short={"repeats": lambda _d, _s: ("int64", (1,))}, sample_attributes={"dim": 1, "outputSize": 6},
             **_REPEAT_DATA),
     declare("RepeatInterleaveIntWithDim", _interleave_dim, "out = every element of self repeats times along dim",
-            lambda self, repeats, dim, size: (
+            lambda self, repeats, dim, _size: (
                 self.dtype, _with_size(self.shape, dim, self.shape[axis_of(dim, len(self.shape))] * int(repeats))
             ),
             sample_attributes={"repeats": 2, "dim": 1, "outputSize": 6}),
-    declare("RepeatInterleaveTensor", lambda repeats, size: np.repeat(np.arange(repeats.size), repeats.reshape(-1)),
+    declare("RepeatInterleaveTensor", lambda repeats, _size: np.repeat(np.arange(repeats.size), repeats.reshape(-1)),
             "out = every position of repeats as often as it says",
             lambda repeats, size: (repeats.dtype, [size]),
             sample_shape=(3,), short={"repeats": lambda _d, shape: ("int64", shape)},
@@ -475,14 +476,14 @@ OPERATORS = (
     declare("SliceV2", _slice_v2_named, "out = self from starts to ends by steps along axes", _slice_v2_made,
             sample_attributes={"starts": (1, 0), "ends": (3, 4), "axes": (1, 2), "steps": (1, 2)}),
     # gathers
-    _scattered("Gather", _gather, "out = self at index along dim", lambda self, dim, index: (self.dtype, index.shape)),
+    _scattered("Gather", _gather, "out = self at index along dim", lambda self, _dim, index: (self.dtype, index.shape)),
     *(
         declare(name, _select, "out = the parts of self that index names along dim", _select_made,
                 short={"index": _index_of(3)}, data={"index": _FIRST_TWO}, sample_attributes={"dim": 0})
         for name in ("IndexSelect", "GatherV2")
     ),
     declare("GatherNd", _gather_nd, "out = self at the places that the last axis of indices names",
-            lambda self, indices, negative: (
+            lambda self, indices, _negative: (
                 self.dtype, (*indices.shape[:-1], *self.shape[indices.shape[-1] :])
             ),
             short={"indices": lambda _d, _s: ("int64", (3, 2))}, data={"indices": _FIRST_TWO},
@@ -523,6 +524,6 @@ OPERATORS = (
     declare("InplaceMaskedScatter", _masked_scatter, "selfRef = selfRef with the next of source where mask is set",
             None, short={"mask": lambda _d, shape: ("bool", shape)}),
     declare("UnfoldGrad", _unfold_slope, "gradIn = gradOut summed over the windows that hold an element",
-            lambda grad, sizes, *rest: (grad.dtype, ints(sizes)),
+            lambda grad, sizes, *_rest: (grad.dtype, ints(sizes)),
             sample_shape=(2, 3, 4), sample_attributes={"inputSizes": (2, 8), "dim": 1, "size": 4, "step": 2}),
 )  # fmt: skip

@@ -123,7 +123,9 @@ def _odd(arguments: Arguments) -> list[Variation]:
             "eps is narrowed to float32 and 1 - eps is a float32 difference; PyTorch's CPU path for bfloat16 keeps"
             " both bounds in bfloat16, so goldens made with it differ at the bounds",
         ),
-        Divergence("PyTorch multiplies dy by Inf at x = 0 and x = 1, so the sign of a zero x does not show there"),
+        Divergence(
+            "PyTorch multiplies dy by Inf at x = 0 and x = 1, so the sign of a zero x does not show there"
+        ),
         Divergence("the document's formula has lost the words between x and 1 in its conditions"),
         Divergence("the document demands that dy and out have the shape of x; the operator compares neither"),
         Divergence("hardware division flushes denormals: x (1 - x) below 1.18e-38 may act as 0"),

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ascend_opcli.operators import catalogued
 from ascend_opcli.operators.fills import cast
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.promotion import to_float
 from ascend_opcli.operators.structured import axes_of, axis_of, declare, lanes, reduced_shape
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype
-
-_SMALL_WHOLE = (-2, 2)
-
 
 # --- over axes ------------------------------------------------------------------------------------------------
 
@@ -39,7 +37,7 @@ def _total(values: Any, axes: tuple[int, ...], word: Any) -> Any:
     return total != 0 if word == "bool" else total.astype(numpy_dtype(word))
 
 
-def _reduce_sum(self: Any, dims: Any, keep: Any, dtype: Any, dtypes: Any) -> Any:
+def _reduce_sum(self: Any, dims: Any, _keep: Any, dtype: Any, dtypes: Any) -> Any:
     return cast(_total(_taken(self, dtype), axes_of(dims, self.ndim), dtypes["out"]), dtypes["out"])
 
 
@@ -54,11 +52,11 @@ def _average(values: Any, axes: tuple[int, ...]) -> Any:
     return flat.sum(-1, dtype=kind) / np.asarray(flat.shape[-1], kind)
 
 
-def _mean(self: Any, dim: Any, keep: Any, dtype: Any, dtypes: Any) -> Any:
+def _mean(self: Any, dim: Any, _keep: Any, _dtype: Any, dtypes: Any) -> Any:
     return cast(_average(self, axes_of(dim, self.ndim)), dtypes["out"])
 
 
-def _mean_v2(self: Any, dim: Any, keep: Any, noop: Any, dtypes: Any) -> Any:
+def _mean_v2(self: Any, dim: Any, _keep: Any, noop: Any, dtypes: Any) -> Any:
     if noop and not len(dim or ()):
         return cast(self, dtypes["out"])
     return cast(_average(self, axes_of(dim, self.ndim)), dtypes["out"])
@@ -77,20 +75,20 @@ def _prod(self: Any, dtype: Any, dtypes: Any) -> Any:
     return cast(_product(_taken(self, dtype), axes_of((), self.ndim), dtypes["out"]), dtypes["out"])
 
 
-def _prod_dim(self: Any, dim: Any, keep: Any, dtype: Any, dtypes: Any) -> Any:
+def _prod_dim(self: Any, dim: Any, _keep: Any, dtype: Any, dtypes: Any) -> Any:
     return cast(_product(_taken(self, dtype), (axis_of(dim, self.ndim),), dtypes["out"]), dtypes["out"])
 
 
 def _extreme(pick: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, dims, keep: pick(self, axis=axes_of(dims, self.ndim))
+    return lambda self, dims, _keep: pick(self, axis=axes_of(dims, self.ndim))
 
 
-def _max_v2(self: Any, dims: Any, keep: Any, noop: Any) -> Any:
+def _max_v2(self: Any, dims: Any, _keep: Any, noop: Any) -> Any:
     return self if noop and not len(dims or ()) else np.max(self, axis=axes_of(dims, self.ndim))
 
 
 def _with_place(pick: Callable[..., Any], place: Callable[..., Any]) -> Callable[..., Any]:
-    def function(self: Any, dim: Any, keep: Any) -> Any:
+    def function(self: Any, dim: Any, _keep: Any) -> Any:
         axis = axis_of(dim, self.ndim)
         return pick(self, axis=axis), place(self, axis=axis)
 
@@ -98,7 +96,7 @@ def _with_place(pick: Callable[..., Any], place: Callable[..., Any]) -> Callable
 
 
 def _truth(join: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, dim, keep: join(self != 0, axis=axes_of(dim, self.ndim))
+    return lambda self, dim, _keep: join(self != 0, axis=axes_of(dim, self.ndim))
 
 
 def _scaled_root(flat: Any, p: float) -> Any:
@@ -124,7 +122,7 @@ def vector_norm(self: Any, p: Any, dims: Any) -> Any:
     return _scaled_root(flat, p) if p > 0 else (flat ** flat.dtype.type(p)).sum(-1) ** flat.dtype.type(1 / p)
 
 
-def _log_sum_exp(self: Any, dim: Any, keep: Any, dtypes: Any) -> Any:
+def _log_sum_exp(self: Any, dim: Any, _keep: Any) -> Any:
     values = self if self.dtype.kind == "f" else self.astype(np.float64)
     flat = lanes(values, axes_of(dim, self.ndim))
     top = flat.max(-1, keepdims=True)
@@ -132,7 +130,7 @@ def _log_sum_exp(self: Any, dim: Any, keep: Any, dtypes: Any) -> Any:
     return np.log(np.exp(flat - top).sum(-1, dtype=flat.dtype)) + top[..., 0]
 
 
-def _log_sum(data: Any, axes: Any, keep: Any, noop: Any) -> Any:
+def _log_sum(data: Any, axes: Any, _keep: Any, noop: Any) -> Any:
     if noop and not len(axes or ()):
         return np.log(data)
     return np.log(lanes(data, axes_of(axes, data.ndim)).sum(-1, dtype=data.dtype))
@@ -195,11 +193,11 @@ def _sum_word(spec: Any, dtype: Any = None) -> str:
     return "int64" if DTYPES[spec.dtype].kind in ("bool", "int", "uint") else str(spec.dtype)
 
 
-def _like(self: Any, dims: Any, keep: Any, *rest: Any) -> tuple[str, Any]:
+def _like(self: Any, dims: Any, keep: Any, *_rest: Any) -> tuple[str, Any]:
     return self.dtype, reduced_shape(self.shape, dims, keep)
 
 
-def _as_float(self: Any, dims: Any, keep: Any, *rest: Any) -> tuple[str, Any]:
+def _as_float(self: Any, dims: Any, keep: Any, *_rest: Any) -> tuple[str, Any]:
     return to_float(self.dtype), reduced_shape(self.shape, dims, keep)
 
 
@@ -226,13 +224,10 @@ def _placed(self: Any, dim: Any, keep: Any) -> list[tuple[str, Any]]:
     return [(self.dtype, shape), ("int32", shape)]
 
 
-_KEEP = {"keepdim": False, "keepDim": False, "keepDims": False}
 _OVER = {"dim": (-1,), "dims": (-1,), "axes": (-1,)}
 
 
 def _op(name: str, function: Callable[..., Any], text: str, infer: Any, **changes: Any) -> Operator:
-    from ascend_opcli.operators import catalogued
-
     signature = catalogued.entry(f"aclnn{name}").signature
     samples: dict[str, Any] = {}
     for param in signature.attributes:
@@ -251,7 +246,12 @@ OPERATORS = (
     _op("ReduceSum", _reduce_sum, "out = sum of self over dims", _summed),
     _op("ReduceNansum", _nansum, "out = sum of self over dim, NaN counting as 0", _summed),
     _op("Mean", _mean, "out = mean of self over dim", _averaged),
-    _op("MeanV2", _mean_v2, "out = mean of self over dim, self where noopWithEmptyAxes and dim is empty", _no_op),
+    _op(
+        "MeanV2",
+        _mean_v2,
+        "out = mean of self over dim, self where noopWithEmptyAxes and dim is empty",
+        _no_op,
+    ),
     _op(
         "Prod",
         _prod,
@@ -284,7 +284,7 @@ OPERATORS = (
     ),
     _op(
         "AminmaxDim",
-        lambda self, dim, keep: tuple(p(self, axis=axis_of(dim, self.ndim)) for p in (np.min, np.max)),
+        lambda self, dim, _keep: tuple(p(self, axis=axis_of(dim, self.ndim)) for p in (np.min, np.max)),
         "minOut, maxOut = smallest and largest of self over dim",
         lambda self, dim, keep: [_like(self, dim, keep)] * 2,
     ),
@@ -302,59 +302,59 @@ OPERATORS = (
     ),
     _op(
         "ArgMax",
-        lambda self, dim, keep: np.argmax(self, axis=axis_of(dim, self.ndim)),
+        lambda self, dim, _keep: np.argmax(self, axis=axis_of(dim, self.ndim)),
         "out = where self is largest over dim, the first place",
         lambda *a: ("int64", _like(*a)[1]),
     ),
     _op(
         "ArgMin",
-        lambda self, dim, keep: np.argmin(self, axis=axis_of(dim, self.ndim)),
+        lambda self, dim, _keep: np.argmin(self, axis=axis_of(dim, self.ndim)),
         "out = where self is smallest over dim, the first place",
         lambda *a: ("int64", _like(*a)[1]),
     ),
     _op(
         "Norm",
-        lambda self, p, dim, keep: vector_norm(self, p, dim),
+        lambda self, p, dim, _keep: vector_norm(self, p, dim),
         "out = (sum |self|^p)^(1/p) over dim",
-        lambda self, p, dim, keep: _as_float(self, dim, keep),
+        lambda self, _p, dim, keep: _as_float(self, dim, keep),
         held={"pScalar": "float32"},
     ),
     _op(
         "LinalgVectorNorm",
-        lambda self, p, dims, keep, dtype: vector_norm(self, p, dims),
+        lambda self, p, dims, _keep, _dtype: vector_norm(self, p, dims),
         "out = (sum |self|^ord)^(1/ord) over dims",
-        lambda self, p, dims, keep, dtype: _averaged(self, dims, keep, dtype),
+        lambda self, _p, dims, keep, dtype: _averaged(self, dims, keep, dtype),
         held={"ord": "float32"},
     ),
     _op("LogSumExp", _log_sum_exp, "out = ln of the sum of e^self over dim", _as_float),
     _op("ReduceLogSum", _log_sum, "out = ln of the sum of data over axes", _no_op),
     _op(
         "Var",
-        lambda self, dim, unbiased, keep: _spread(self, dim, 1 if unbiased else 0)[0],
+        lambda self, dim, unbiased, _keep: _spread(self, dim, 1 if unbiased else 0)[0],
         "out = variance of self over dim, by n - 1 where unbiased",
-        lambda self, dim, unbiased, keep: _like(self, dim, keep),
+        lambda self, dim, _unbiased, keep: _like(self, dim, keep),
     ),
     _op(
         "VarCorrection",
-        lambda self, dim, correction, keep: _spread(self, dim, correction)[0],
+        lambda self, dim, correction, _keep: _spread(self, dim, correction)[0],
         "out = variance of self over dim, by n - correction",
         lambda *a: _varied(*a)[0],
     ),
     _op(
         "VarMean",
-        lambda self, dim, correction, keep: _spread(self, dim, correction),
+        lambda self, dim, correction, _keep: _spread(self, dim, correction),
         "varOut, meanOut = variance (by n - correction) and mean of self over dim",
         _varied,
     ),
     _op(
         "Std",
-        lambda self, dim, correction, keep: np.sqrt(_spread(self, dim, correction)[0]),
+        lambda self, dim, correction, _keep: np.sqrt(_spread(self, dim, correction)[0]),
         "out = root of the variance of self over dim, by n - correction",
         lambda *a: _varied(*a)[0],
     ),
     _op(
         "StdMeanCorrection",
-        lambda self, dim, correction, keep: (
+        lambda self, dim, correction, _keep: (
             np.sqrt(_spread(self, dim, correction)[0]),
             _spread(self, dim, correction)[1],
         ),
@@ -366,19 +366,19 @@ OPERATORS = (
         "Cumsum",
         _cumsum,
         "out = running sum of self along dim",
-        lambda self, dim, dtype: (_sum_word(self, dtype), self.shape),
+        lambda self, _dim, dtype: (_sum_word(self, dtype), self.shape),
     ),
     _op(
         "CumsumV2",
         _cumsum_v2,
         "out = running sum of self along dim, from the end where reverse, without itself where exclusive",
-        lambda self, *rest: (self.dtype, self.shape),
+        lambda self, *_rest: (self.dtype, self.shape),
     ),
     _op(
         "Cumprod",
         _cumprod,
         "out = running product of input along dim",
-        lambda self, dim, dtype: (_sum_word(self, dtype), self.shape),
+        lambda self, _dim, dtype: (_sum_word(self, dtype), self.shape),
         sample_attributes={"dim": 0, "dtype": "float32"},
     ),
     _op(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ascend_opcli.model import Shape
 from ascend_opcli.operators.operator import uniform
 from ascend_opcli.operators.structured import axis_of, declare
 
@@ -43,6 +44,27 @@ def _cross_entropy(features: Any, labels: Any) -> Any:
     return -loss, softmax(features, -1) - labels
 
 
+def _with_bias(x: Any, mask: Any, bias: Any, scale: Any, _mode: Any) -> Any:
+    """x is [B, W, N, S1, S2] or [B W, N, S1, S2], the mask of W and the bias of N matrices."""
+    heads, rows, columns = x.shape[-3:]
+    made = x * x.dtype.type(scale)
+    if mask is not None:
+        windows = mask.size // max(rows * columns, 1)
+        if x.ndim == 5 and windows != x.shape[1]:
+            raise ValueError("attenMaskOptional has not one matrix for each window")
+        split = made.reshape(-1, windows, heads, rows, columns)
+        made = (split + mask.reshape(windows, 1, rows, columns)).reshape(x.shape)
+    return softmax(made + bias.reshape(heads, rows, columns), -1)
+
+
+def _windows(dtype: str, shape: Shape) -> tuple[str, Shape]:
+    if len(shape) != 5:
+        raise ValueError(
+            "it has one matrix for each window of x, and only a rank of 5 tells how many there are"
+        )
+    return dtype, (shape[1], *shape[-2:])
+
+
 def _same(self: Any, *_rest: Any) -> Any:
     return self.dtype, self.shape
 
@@ -73,8 +95,20 @@ OPERATORS = (
         "SoftmaxCrossEntropyWithLogits",
         _cross_entropy,
         "loss = -sum of labels ln softmax(features) by row, backprop = softmax(features) - labels",
-        lambda features, labels: [(features.dtype, features.shape[:1]), (features.dtype, features.shape)],
+        lambda features, _labels: [(features.dtype, features.shape[:1]), (features.dtype, features.shape)],
         data={"labels": uniform(0.0, 1.0)},
         sample_shape=(4, 6),
+    ),
+    declare(
+        "MaskedSoftmaxWithRelPosBias",
+        _with_bias,
+        "out = softmax of scaleValue x + attenMask + relativePosBias along the last axis",
+        _same,
+        short={
+            "attenMaskOptional": _windows,
+            "relativePosBias": lambda dtype, shape: (dtype, shape[-3:]),
+        },
+        sample_shape=(2, 3, 2, 4, 5),
+        sample_attributes={"scaleValue": 0.5, "innerPrecisionMode": 0},
     ),
 )

@@ -17,7 +17,7 @@ import numpy as np
 from ascend_opcli.model import Attribute, Shape
 from ascend_opcli.operators import catalogued
 from ascend_opcli.operators.families import taken
-from ascend_opcli.operators.operator import Arguments, Operator, OutputRule, Reference
+from ascend_opcli.operators.operator import Arguments, Operator, OutputRule, Reference, TensorRule
 from ascend_opcli.operators.signature import Signature
 
 Made = tuple[str, Shape]
@@ -25,7 +25,9 @@ Infer = Callable[..., Any]
 """(dtype, shape) of the only output, or a list of one for each output."""
 
 
-def declare(name: str, function: Callable[..., Any], text: str, infer: Infer | None, **changes: Any) -> Operator:
+def declare(
+    name: str, function: Callable[..., Any], text: str, infer: Infer | None, **changes: Any
+) -> Operator:
     """``aclnnName`` by a function of its inputs and attributes; ``changes`` set any field of the operator.
 
     ``infer`` is None for an operator that writes into its inputs only.
@@ -47,8 +49,21 @@ def declare(name: str, function: Callable[..., Any], text: str, infer: Infer | N
             "outputs": _outputs(signature, infer) if infer is not None else {},
             "held": {p.name: "float32" for p in signature.attributes if p.type == "double"},
             **changes,
+            "short": {n: _or_refuse(rule) for n, rule in changes.get("short", {}).items()},
         },
     )
+
+
+def _or_refuse(rule: TensorRule) -> TensorRule:
+    """A rule that names an axis which a shape has not is refused as one of the operator's own words is."""
+
+    def checked(dtype: str, shape: Shape) -> Made | None:
+        try:
+            return rule(dtype, shape)
+        except IndexError:
+            raise ValueError(f"shape {list(shape)} has too few axes") from None
+
+    return checked
 
 
 def _reference(signature: Signature, function: Callable[..., Any]) -> Reference:
@@ -62,7 +77,9 @@ def _reference(signature: Signature, function: Callable[..., Any]) -> Reference:
         if not isinstance(made, tuple):
             return made
         # An optional output that is the null pointer is not asked for.
-        return tuple(m for m, p in zip(made, outputs, strict=True) if values["dtypes"].get(p.name) is not None)
+        return tuple(
+            m for m, p in zip(made, outputs, strict=True) if values["dtypes"].get(p.name) is not None
+        )
 
     return reference
 
@@ -130,4 +147,3 @@ def reduced_shape(shape: Shape, dims: Any, keep: Any) -> Shape:
     if keep:
         return tuple(1 if i in axes else d for i, d in enumerate(shape))
     return tuple(d for i, d in enumerate(shape) if i not in axes)
-

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ascend_opcli.model import Argument, Attribute, Result, TensorSpec, Word
+from ascend_opcli.model import Argument, Attribute, OutputReport, Result, TensorSpec, Word
 from ascend_opcli.reporting.finished import FinishedRun
 from ascend_opcli.reporting.summary import Summary
 
@@ -72,7 +72,7 @@ def result_object(result: Result) -> dict[str, Any]:
         "message": result.message,
         "log": list(result.log),
         "served_by": result.served_by,
-        "outputs": [plain(o) for o in result.verdict.outputs],
+        "outputs": [_output(o) for o in result.verdict.outputs],
         "notes": list(result.verdict.notes),
         "inputs_sha256": result.inputs_sha256,
         "repro": result.repro,
@@ -96,6 +96,12 @@ def _argument(argument: Argument) -> Any:
     if isinstance(argument, Attribute):
         return {"value": plain(argument.value), **({"dtype": argument.dtype} if argument.dtype else {})}
     return None
+
+
+def _output(output: OutputReport) -> dict[str, Any]:
+    """One output; the pairs are a picture's, and would be most of the report."""
+    skip = {"pairs"}
+    return {n: plain(getattr(output, n)) for n in output.__dataclass_fields__ if n not in skip}
 
 
 def plain(value: Any) -> Any:

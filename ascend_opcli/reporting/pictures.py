@@ -37,10 +37,11 @@ def of(output: OutputReport) -> Iterator[tuple[str, str]]:
             "wrong elements by their error in ulp (heights are logarithmic; NaN: not a number, or Inf)",
             histogram(bars),
         )
-    points = [(e.golden, e.got) for e in output.worst]
+    points = [*output.pairs, *((e.golden, e.got) for e in output.worst)]
     svg = scatter(points)
     if svg:
-        yield "got (up) against golden (right), worst elements; on the dashed line they agree", svg
+        many = f"{len(output.pairs)} elements spread over the output and the worst ones"
+        yield f"got (up) against golden (right), {many}; on the dashed line they agree", svg
 
 
 def _cell_sizes(total: int, cells: int) -> list[int]:

@@ -35,6 +35,7 @@ from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, widen
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.choice import choose
 from ascend_opcli.verification.earlier import Earlier
+from ascend_opcli.verification.flat import take
 from ascend_opcli.verification.judge import judge_output, side_by_side
 from ascend_opcli.verification.third import ThirdParty
 
@@ -161,11 +162,21 @@ def judge_outputs(
                 call=call,
                 earlier=earlier.outputs(case.operator, name, spec.dtype) if earlier is not None else (),
             )
+            sentence = found.sentence
+            own = golden.outputs.get(name) if golden is not None and explicit is not None else None
+            if (
+                isinstance(own, np.ndarray)
+                and judge_output(name, got, own, dtype=spec.dtype, choice=choice).passed
+            ):
+                sentence = (
+                    "got agrees with the built-in reference: it is the case's expected values that differ"
+                )
             report = dataclasses.replace(
                 report,
-                diagnosis=found.sentence,
+                diagnosis=sentence,
                 mismatch_strip=found.strip,
                 ulp_histogram=found.histogram,
+                pairs=_pairs(got, wanted),
             )
         branches = tuple(Branch(n, c) for n, c in golden.branches.items()) if golden is not None else ()
         floor = floors.get(name) if floors is not None else None
@@ -210,6 +221,20 @@ def apply_known_issue(case: Case, verdict: Verdict, today: datetime.date) -> Ver
     return dataclasses.replace(
         verdict, word=Word.KNOWN, reason=f"known issue: {mark.reason} ({verdict.reason})"
     )
+
+
+PAIRS = 256
+"""Elements that a picture of a failed output shows at the most."""
+
+
+def _pairs(got: np.ndarray, golden: np.ndarray) -> tuple[tuple[float, float], ...]:
+    """Golden and got of evenly spread elements; none where they cannot be told as two floats."""
+    if got.dtype.kind == "c" or golden.dtype.kind == "c" or got.shape != golden.shape or not got.size:
+        return ()
+    places = np.unique(np.linspace(0, got.size - 1, min(PAIRS, got.size)).astype(np.int64))
+    with np.errstate(all="ignore"):
+        ours, theirs = (take(a, places).astype(np.float64).tolist() for a in (got, golden))
+    return tuple(zip(theirs, ours, strict=True))
 
 
 def _members(

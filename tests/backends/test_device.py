@@ -141,6 +141,33 @@ def test_every_kind_of_parameter_reaches_its_operator(on_device: OnDevice, case_
             attrs: {scalars: {value: [2.0, 10.0], dtype: float32}}
             outputs: {out: [{dtype: float32, shape: [2]}, {dtype: float32, shape: [1]}]}
             expect: {outputs: {out: [[2, 4], [30]]}}
+          - name: uint64-and-a-list-out
+            op: aclnnSplitTensor
+            inputs: {self: {dtype: float32, shape: [4], data: [1, 2, 3, 4]}}
+            attrs: {splitSections: 2, dim: 0}
+            outputs: {out: [{dtype: float32, shape: [2]}, {dtype: float32, shape: [2]}]}
+            expect: {outputs: {out: [[1, 2], [3, 4]]}}
+          - name: int32
+            op: aclnnDivMod
+            inputs: {self: [7.0, -7.0], other: [2.0, 2.0]}
+            attrs: {mode: 2}
+            expect: {outputs: {out: [3.0, -4.0]}}
+          - name: aclFloatArray
+            op: aclnnResize
+            inputs: {self: {dtype: float32, shape: [1, 1, 1, 2], data: [1, 2], format: NCHW}}
+            attrs: {scales: [1.0, 1.0, 1.0, 2.0], mode: nearest}
+            outputs: {out: {dtype: float32, shape: [1, 1, 1, 4], format: NCHW}}
+            expect: {outputs: {out: [1, 1, 2, 2]}}
+          - name: aclBoolArray-and-null-outputs
+            op: aclnnLayerNormBackward
+            inputs:
+              gradOut: {dtype: float32, shape: [1, 2], data: [1, 2]}
+              input: {dtype: float32, shape: [1, 2], data: [1, 3]}
+              mean: {dtype: float32, shape: [1, 1], data: [2]}
+              rstd: {dtype: float32, shape: [1, 1], data: [1]}
+            attrs: {normalizedShape: [2], outputMask: [false, false, true]}
+            outputs: {gradInputOut: null, gradWeightOut: null, gradBiasOut: {dtype: float32, shape: [2]}}
+            expect: {outputs: {gradBiasOut: [1, 2]}}
           - name: the-format-of-a-4-D-tensor
             op: aclnnAvgPool2d
             inputs: {self: {dtype: float32, shape: [1, 1, 2, 2], data: [1, 2, 3, 6], format: NCHW}}

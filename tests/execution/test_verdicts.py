@@ -136,6 +136,15 @@ def test_expected_values_replace_the_golden_and_ignore_leaves_an_output_out(judg
     assert results["ignored-tracker"]["notes"] == ["ignored as the case asks: updatedGrowthTracker"]
 
 
+def test_an_expectation_that_differs_from_the_reference_is_not_blamed_on_the_operator(judge: Any) -> None:
+    results = judge("""
+        op: logit_grad
+        cases: [{name: a, dtype: float32, shape: [64], expect: {outputs: {out: 1.0}}}]
+    """)
+    assert results["a"]["verdict"] == "FAIL"
+    assert "it is the case's expected values that differ" in results["a"]["outputs"][0]["diagnosis"]
+
+
 PROTOTYPE = (
     "aclnnStatus aclnnAddCustomGetWorkspaceSize("
     "const aclTensor *x, const aclTensor *y, double alpha, aclTensor *z)"
