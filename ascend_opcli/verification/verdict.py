@@ -168,9 +168,11 @@ def judge_outputs(
                 isinstance(own, np.ndarray)
                 and judge_output(name, got, own, dtype=spec.dtype, choice=choice).passed
             ):
-                sentence = (
+                agrees = (
                     "got agrees with the built-in reference: it is the case's expected values that differ"
                 )
+                # Where they differ is worth saying; why the operator would have given it is not.
+                sentence = f"{agrees}; {sentence}" if sentence.startswith("only ") else agrees
             report = dataclasses.replace(
                 report,
                 diagnosis=sentence,

@@ -40,7 +40,7 @@ class Package:
     origin: str
 
     @property
-    def library(self) -> Path:
+    def shared_object(self) -> Path:
         """Its entry points."""
         return self.folder / CUSTOM_LIBRARY
 
@@ -105,7 +105,7 @@ def _priority(vendors: Path) -> list[str]:
 
 def operator_libraries(environ: Mapping[str, str], opp: Path | None = None) -> list[str]:
     """Libraries that may hold an operator, in op-plugin's order; the older ones by name alone."""
-    custom = [str(p.library) for p in packages(environ, opp) if p.library.is_file()]
+    custom = [str(p.shared_object) for p in packages(environ, opp) if p.shared_object.is_file()]
     home = root(environ)
     newer = sorted(str(p) for p in (home / "lib64").glob("libopapi_*.so")) if home is not None else []
     return [*custom, *newer, *OLDER_LIBRARIES]

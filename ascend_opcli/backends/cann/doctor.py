@@ -196,7 +196,7 @@ def _packages(environ: Mapping[str, str], opp: Path | None) -> Iterator[Finding]
     """Custom packages, and the built-in operators that they shadow."""
     known: dict[str, Path] = {}
     for package in discovery.packages(environ, opp):
-        if not package.library.is_file():
+        if not package.shared_object.is_file():
             fix = "check the path, or build the package again"
             yield Finding(
                 NOTE, "package", f"{package.folder} ({package.origin}) has no {discovery.CUSTOM_LIBRARY}", fix
