@@ -489,10 +489,12 @@ def small_float(bits, exponent_bits, mantissa_bits, has_inf):
 def decoded(array, dtype):
     """The values of a stored array; bfloat16 as float32, float8 as float64."""
     if dtype == "bfloat16":
-        return (array.astype(np.uint32) << 16).view(np.float32)
+        bits = array.reshape(-1).astype(np.uint32) << np.uint32(16)
+        return bits.view(np.float32).reshape(array.shape)
     if dtype.startswith("float8"):
         e5m2 = dtype == "float8_e5m2"
-        return small_float(array.view(np.uint8), 5 if e5m2 else 4, 2 if e5m2 else 3, e5m2)
+        bits = array.reshape(-1).view(np.uint8).reshape(array.shape)
+        return small_float(bits, 5 if e5m2 else 4, 2 if e5m2 else 3, e5m2)
     return array
 
 

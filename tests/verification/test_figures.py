@@ -202,7 +202,8 @@ def test_the_numbers_needed_are_enough_and_less_is_not(
         assert over(**{**numbers, name: needed}) == 0
         if needed > 0:
             # Less by more than the rounding of the largest sum can hide.
-            largest = float(np.nanmax(np.where(np.isfinite(golden), np.abs(golden), 0)))
+            wide = np.abs(golden).astype(np.float64)
+            largest = float(np.nanmax(np.where(np.isfinite(wide), wide, 0.0)))
             slack = 1e-12 * max(needed, rtol * largest) if name == "atol" else 1e-9 * max(needed, atol)
             if needed > slack:
                 assert over(**{**numbers, name: needed - slack}) > 0 or name == "rtol"
