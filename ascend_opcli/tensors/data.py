@@ -17,6 +17,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -113,18 +114,8 @@ def uniform(args: Sequence[Number], dtype: str, count: int) -> Draw:  # noqa: AR
     lo, hi = _finite("uniform", args, ("lo", "hi"))
     if lo > hi:
         raise ValueError(f"uniform needs lo <= hi, not [{lo:g}, {hi:g}]")
-    # Where hi - lo overflows, both are halved, which is exact, and the result doubled.
-    half = 1.0 if math.isfinite(hi - lo) else 0.5
-    base, scale = lo * half, (hi * half - lo * half) * _WORDS_32
-    bounds = _inside(lo, hi, dtype)
-    extremes = np.array([0.0, 2.0**32 - 1.0]) * scale + base
-    if bounds is not None and half == 1.0:
-        # Everything here is monotonic: the ends tell whether any value can leave the interval.
-        ends = _as_reals(round_to(extremes, dtype))
-        low = bounds[0] if not ends[0] >= bounds[0] else None
-        high = bounds[1] if not ends[1] <= bounds[1] else None
-    else:
-        low, high = bounds if bounds is not None else (None, None)
+    # The cache cannot tell -0.0 from 0.0.
+    base, scale, half, low, high = _spread(lo + 0.0, hi + 0.0, dtype)
 
     # k scale is then one rounding and a shift of the exponent: float32 alone gives the same bits, faster.
     single = dtype == "float32" and base == 0.0 and half == 1.0 and 2.0**-90 < scale < 2.0**90
@@ -508,6 +499,23 @@ def _whole(kind: str, arg: Number) -> int:
 
 def _as_reals(values: np.ndarray) -> np.ndarray:
     return round_to(values, "float64")
+
+
+@lru_cache(maxsize=256)
+def _spread(lo: float, hi: float, dtype: str) -> tuple[float, float, float, float | None, float | None]:
+    """How uniform values are made: base, scale and half of (base + scale k) / half, and where they are clipped."""
+    # Where hi - lo overflows, both are halved, which is exact, and the result doubled.
+    half = 1.0 if math.isfinite(hi - lo) else 0.5
+    base, scale = lo * half, (hi * half - lo * half) * _WORDS_32
+    bounds = _inside(lo, hi, dtype)
+    if bounds is None:
+        return base, scale, half, None, None
+    low, high = bounds
+    if half != 1.0:
+        return base, scale, half, low, high
+    # Everything here is monotonic: the ends tell whether any value can leave the interval.
+    ends = _as_reals(round_to(np.array([0.0, 2.0**32 - 1.0]) * scale + base, dtype))
+    return base, scale, half, low if not ends[0] >= low else None, high if not ends[1] <= high else None
 
 
 def _inside(lo: float, hi: float, dtype: str) -> tuple[float, float] | None:

@@ -320,14 +320,19 @@ def widen(array: np.ndarray, target: type[np.floating[Any]]) -> np.ndarray:
     have, want = array.dtype, np.dtype(target)
     if have == want:
         return array
+    _check_widening(have, want)
+    with np.errstate(invalid="ignore"):
+        return array.astype(want)
+
+
+@cache
+def _check_widening(have: np.dtype[Any], want: np.dtype[Any]) -> None:
     if have.name not in _FORMATS and have.kind not in "iub":
         raise ValueError(f"{have.name} does not widen to {want.name}")
     # can_cast calls int64 to float64 safe.
     safe = np.can_cast(have, want, "safe") and not (have.kind in "iu" and have.itemsize == 8)
     if not safe and not _is_narrow(have):
         raise ValueError(f"{have.name} does not widen to {want.name} without loss")
-    with np.errstate(invalid="ignore"):
-        return array.astype(want)
 
 
 def spacing(values: np.ndarray, name: str) -> np.ndarray:

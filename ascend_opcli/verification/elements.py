@@ -78,14 +78,22 @@ def wide_golden(golden: np.ndarray, dtype: str) -> np.ndarray:
 
 def distances(got: np.ndarray, golden: np.ndarray, standard: Standard) -> tuple[np.ndarray, ...]:
     """Error, |golden| and share used of finite float64 values; the share is of the tolerance or the limit."""
+    return _linear(got, golden, standard)[:3]
+
+
+def _linear(got: np.ndarray, golden: np.ndarray, standard: Standard) -> tuple[np.ndarray, ...]:
+    """What :func:`distances` gives, the tolerance, and how much each error exceeds the limit, at least 0."""
     error = np.abs(got - golden)
     size = np.abs(golden)
-    allowed = standard.tolerance(size)
+    tolerance = allowed = standard.tolerance(size)
     hard = standard.hard_limit(size)
-    if hard is not None:
-        allowed = np.minimum(allowed, hard)
+    if hard is None:
+        excess = np.zeros_like(error)
+    else:
+        allowed = np.minimum(tolerance, hard)
+        excess = np.maximum(error - hard, 0.0)
     used = np.where(error == 0.0, 0.0, error / allowed)
-    return error, size, used
+    return error, size, used, tolerance, excess
 
 
 def rated(got: np.ndarray, golden: np.ndarray, standard: Standard) -> tuple[np.ndarray, ...]:
@@ -99,11 +107,8 @@ def rated(got: np.ndarray, golden: np.ndarray, standard: Standard) -> tuple[np.n
         used = np.where(error == 0.0, 0.0, nearer / standard.atol)
         none = np.zeros(error.shape)
         return error, size, used, nearer > standard.atol, none, none > 0.0
-    error, size, used = distances(got, golden, standard)
-    tolerance = standard.tolerance(size)
+    error, size, used, tolerance, excess = _linear(got, golden, standard)
     outside = (error >= tolerance) if standard.strict else (error > tolerance)
-    hard = standard.hard_limit(size)
-    excess = np.zeros_like(error) if hard is None else np.maximum(error - hard, 0.0)
     return error, size, used, outside, excess, excess > 0.0
 
 
@@ -133,10 +138,11 @@ def needed(error: np.ndarray, size: np.ndarray, standard: Standard) -> tuple[np.
     rtol = np.where(over > 0.0, over / size, 0.0)
     # Rounding may leave the tolerance a step or two short of the error.
     for _ in range(4):
-        short = np.nonzero(atol + kept < error)
-        atol[short] = np.nextafter(atol[short], np.inf)
-        short = np.nonzero(standard.atol + rtol * size < error)
-        rtol[short] = np.nextafter(rtol[short], np.inf)
+        low_atol, low_rtol = atol + kept < error, standard.atol + rtol * size < error
+        if not (low_atol.any() or low_rtol.any()):
+            break
+        atol[low_atol] = np.nextafter(atol[low_atol], np.inf)
+        rtol[low_rtol] = np.nextafter(rtol[low_rtol], np.inf)
     return atol, rtol
 
 

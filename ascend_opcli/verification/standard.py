@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ascend_opcli.tensors.dtypes import spacing
+from ascend_opcli.tensors.dtypes import float_format, spacing
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,11 @@ class Standard:
         """The distance that no element may exceed at goldens of the magnitudes ``size``; None without one."""
         if self.limit is None:
             return None
+        format = float_format(self.component)
+        most = max(float(size.max(initial=0.0)), format.smallest_normal)
+        # A spacing is at most 2**-mantissa of its number: mostly the largest golden tells that none counts.
+        if self.limit_ulps * math.ldexp(most, -format.mantissa) < self.limit * (1 - 2.0**-40):
+            return np.full(size.shape, self.limit)
         return np.maximum(self.limit, self.limit_ulps * spacing(size, self.component))
 
 
