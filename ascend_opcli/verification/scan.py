@@ -214,7 +214,9 @@ class FloatScan:
             standard.atol * (1 - share) / largest * (1 - self._slack) if share < 1 and largest > 0 else 0.0
         )
         bound = share * standard.rtol - spared
-        if bound * (1 + self._slack) > tally.rtol_needed and not largest_error <= standard.atol:
+        if bound * (1 + self._slack) <= tally.rtol_needed or largest_error <= standard.atol:
+            return
+        if not float(np.maximum.reduce(error)) <= standard.atol * (1 - self._slack):
             np.subtract(error, self._real(standard.atol * (1 - self._slack)), out=spare)
             np.divide(spare, np.maximum(size, self._tiny, out=used), out=spare)
             self._raise_needed(got, golden, spare, "rtol_needed", tally)
