@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -302,6 +303,43 @@ def test_a_hang_costs_its_timeout_and_the_run_goes_on(on_device: OnDevice, four:
 def test_a_write_between_a_views_elements_is_found(on_device: OnDevice, four: Path) -> None:
     ran = fault(on_device, four, "aclnnLogitGrad:overrun@4")
     assert "OUT OF BOUNDS WRITE" in ran.results["view"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("what", "sentence"),
+    [
+        (
+            "underrun",
+            r"out was written before the start, 32 bytes from byte -32 of \d+ on",
+        ),
+        (
+            "underrun=1",
+            r"out was written before the start, 1 bytes? from byte -1 of \d+ on",
+        ),
+        (
+            "workspace",
+            r"the workspace was written past the end, 32 bytes from byte (\d+) of \1 on",
+        ),
+        (
+            "workspace=1",
+            r"the workspace was written past the end, 1 bytes? from byte (\d+) of \1 on",
+        ),
+        (
+            "workspace=-8",
+            r"the workspace was written before the start, 8 bytes from byte -8 of \d+ on",
+        ),
+    ],
+)
+def test_a_write_outside_an_output_or_the_workspace_is_found(
+    on_device: OnDevice, four: Path, what: str, sentence: str
+) -> None:
+    # The strided case is the one for which LogitGrad asks for a workspace. The numbers are right all the same.
+    ran = fault(on_device, four, f"aclnnLogitGrad:{what}@4")
+    assert ran.code == 1
+    assert re.search(f"OUT OF BOUNDS WRITE: {sentence}", ran.results["view"]["reason"]), ran.results["view"][
+        "reason"
+    ]
+    assert ran.words() == {**GOOD, "view": "FAIL"}
 
 
 def test_what_was_partly_written_is_counted(on_device: OnDevice, case_file: CaseFile) -> None:

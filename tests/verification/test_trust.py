@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ascend_opcli.model import StandardChoice
-from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.tensors.dtypes import round_to
+from ascend_opcli.verification.judge import TRUSTED_FROM, judge_output
+from ascend_opcli.verification.standards import covers
 from ascend_opcli.verification.trust import SAMPLE, sample
 
 
@@ -83,3 +89,47 @@ def test_the_sample_is_bounded_and_has_both_ends(total: int) -> None:
     assert places.size <= SAMPLE
     assert (places[0], places[-1]) == (0, total - 1)
     assert np.all(np.diff(places) > 0)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(["float16", "bfloat16", "float32", "float64"]),
+    st.sampled_from(["ecosystem", "ecosystem-2026-04", "allclose", "ulp", "assert_close", "exact", "msopst"]),
+    st.lists(
+        st.one_of(
+            st.floats(-2, 2, width=16),
+            st.sampled_from([0.0, -0.0, 1e-6, -3e-5, 4e4, 3.38e38, -3.3e38, math.inf, -math.inf, math.nan]),
+        ),
+        min_size=TRUSTED_FROM,
+        max_size=60,
+    ),
+    st.integers(1, 6),
+)
+def test_each_wrong_answer_is_judged_as_any_output_is(
+    dtype: str, standard: str, values: list[float], times: int
+) -> None:
+    golden = np.array(values * times)
+    choice = StandardChoice(standard)
+    got = round_to(golden, dtype)
+    if not covers(standard, dtype):
+        return
+    report = judge_output("y", got, golden, dtype=dtype, choice=choice)
+    if not report.passed:
+        return
+    with np.errstate(all="ignore"):
+        tail = got.copy()
+        length = 32 // got.dtype.itemsize
+        tail[-length:] = np.zeros(1, got.dtype)
+        answers = {
+            "zeros": np.zeros(golden.shape, got.dtype),
+            "twice the golden": round_to(golden * 2, dtype),
+            "negated golden": round_to(-golden, dtype),
+        }
+        if length < golden.size:
+            answers["last 32 bytes zeroed"] = tail
+    expected = tuple(
+        name
+        for name, answer in answers.items()
+        if judge_output("y", answer, golden, dtype=dtype, choice=choice).passed
+    )
+    assert report.weak == expected

@@ -664,6 +664,13 @@ static void nudge(unsigned char *memory, int32_t dtype, long steps)
     memcpy(memory, &bits, size);
 }
 
+static void scribble(uint64_t address, uint64_t length)
+{
+    unsigned char *memory = sim_raw_device_memory(address, length);
+    if (memory)
+        memset(memory, 0x5A, length);
+}
+
 static void spoil(const Work *work, SimArg *arg)
 {
     int64_t n = arg->count;
@@ -710,10 +717,25 @@ static void spoil(const Work *work, SimArg *arg)
     }
     if ((fault = sim_find_fault(work->op, work->call, "overrun"))) {
         uint64_t length = (uint64_t)sim_fault_number(fault, 32);
-        unsigned char *past = sim_raw_device_memory(arg->tensor.data + extent_bytes(&arg->tensor), length);
-        if (past)
-            memset(past, 0x5A, length);
+        scribble(arg->tensor.data + extent_bytes(&arg->tensor), length);
     }
+    if ((fault = sim_find_fault(work->op, work->call, "underrun"))) {
+        uint64_t length = (uint64_t)sim_fault_number(fault, 32);
+        scribble(arg->tensor.data - length, length);
+    }
+}
+
+/* What a kernel does that takes more scratch than phase 1 asked for, or addresses it from the wrong end. */
+static void spoil_workspace(const Work *work)
+{
+    const SimFault *fault = sim_find_fault(work->op, work->call, "workspace");
+    if (!fault || !work->workspace_size)
+        return;
+    long length = sim_fault_number(fault, 32);
+    if (length < 0)
+        scribble(work->workspace - (uint64_t)-length, (uint64_t)-length);
+    else
+        scribble(work->workspace + work->workspace_size, (uint64_t)length);
 }
 
 static int compute(Work *work)
@@ -751,6 +773,7 @@ static int compute(Work *work)
         if (arg->handle && arg->count && arg->role & SIM_OUT)
             spoil(work, arg);
     }
+    spoil_workspace(work);
     if (sim_find_fault(work->op, work->call, "input"))
         for (int i = 0; i < work->count; i++)
             if (work->args[i].handle && work->args[i].count && work->args[i].role == SIM_IN) {
