@@ -13,6 +13,7 @@ from ascend_opcli.benchmarking import ladder, timing
 from ascend_opcli.benchmarking.baselines import Baseline
 from ascend_opcli.benchmarking.benches import Bench, How, NoTime, Stage
 from ascend_opcli.benchmarking.ladder import Rung, traffic
+from ascend_opcli.casefile.applies import not_here
 from ascend_opcli.errors import ExitCode
 from ascend_opcli.model import (
     Call,
@@ -62,6 +63,7 @@ class Settings:
     bytes: str | None = None
     operations: str | None = None
     allow_code: bool = False
+    cann: str | None = None
     compared: bool = False
     clock: Callable[[], float] = time.perf_counter
 
@@ -134,7 +136,7 @@ def _one(
 ) -> Measurement:
     case = rung.case
     product = bench.product or case.product or settings.product or DEFAULT_PRODUCT
-    reason = _not_timed(case, bench, product)
+    reason = _not_timed(case, bench, product, settings.cann)
     if reason is not None:
         return dataclasses.replace(blank, reason=reason)
     operator = operator_of(case, allow_code=settings.allow_code)
@@ -242,18 +244,11 @@ def _sampled(
     return ours, comparison, notes
 
 
-def _not_timed(case: Case, bench: Bench, product: str) -> str | None:
+def _not_timed(case: Case, bench: Bench, product: str, cann: str | None) -> str | None:
     """Why a case is left out here, or None."""
     if case.status is not None and case.status.code != 0:
         return "the case expects a refusal: there is nothing to time"
-    if bench.product is not None and case.product not in (None, bench.product):
-        return f"names the product {case.product}; this device is {bench.product}"
-    only = case.only
-    if only is not None and only.backend not in (None, bench.name):
-        return f"only on the backend {only.backend}"
-    if only is not None and only.products and product not in only.products:
-        return f"only on {', '.join(only.products)}, not on {product}"
-    return None
+    return not_here(case, product, backend=bench.name, device_product=bench.product, cann=cann)
 
 
 def all_zero(call: Call) -> bool:

@@ -148,7 +148,7 @@ def bench(
     from ascend_opcli.benchmarking import baselines, ladder
     from ascend_opcli.benchmarking.benches import How
     from ascend_opcli.benchmarking.measure import Settings, measure
-    from ascend_opcli.execution.backend import installed_headers
+    from ascend_opcli.execution.backend import installed_cann, installed_headers
     from ascend_opcli.operators.products import DEFAULT_PRODUCT
     from ascend_opcli.operators.products import product as product_named
 
@@ -178,6 +178,7 @@ def bench(
         bytes=moved,
         operations=operations,
         allow_code=allow_code,
+        cann=installed_cann(),
         compared=save is not None or baseline is not None or against is not None,
     )
     held = baselines.load(baseline) if baseline is not None else None

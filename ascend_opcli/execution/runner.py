@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from ascend_opcli.backends import host
+from ascend_opcli.casefile.applies import not_here
 from ascend_opcli.casefile.inline import repro
 from ascend_opcli.errors import CaseFileError, OpcliError, UsageError
 from ascend_opcli.execution.backend import Executor, Host, product_of
@@ -76,7 +75,9 @@ def run_case(case: Case, settings: Settings, executor: Executor, earlier: Earlie
     product = product_of(case, executor, settings.product)
     result = Result(case, product, executor.name, Verdict(Word.SKIP))
     made: _Made | None = None
-    reason = _not_here(case, product, executor, settings)
+    reason = not_here(
+        case, product, backend=executor.name, device_product=executor.product, cann=settings.cann
+    )
     if reason is None:
         try:
             result, made = _run(case, settings, executor, result, earlier)
@@ -166,47 +167,6 @@ def _run(
         timings=clock.timings(),
     )
     return result, (operator, call, outcome, truth)
-
-
-def _not_here(case: Case, product: str, executor: Executor, settings: Settings) -> str | None:
-    """Why a case does not apply here, or None."""
-    if executor.product is not None and case.product not in (None, executor.product):
-        return f"names the product {case.product}; this device is {executor.product}"
-    only = case.only
-    if only is None:
-        return None
-    if only.products and product not in only.products:
-        return f"only on {', '.join(only.products)}, not on {product}"
-    if only.backend is not None and only.backend != executor.name:
-        return f"only on the backend {only.backend}"
-    if only.cann is not None:
-        return _wrong_cann(only.cann, executor.name, settings.cann)
-    return None
-
-
-def _wrong_cann(wanted: str, backend: str, there: str | None) -> str | None:
-    """Why the CANN that is there is not one that ``>=8.5`` or a list of such bounds means."""
-    if there is None:
-        place = "the host has none" if backend == host.NAME else "its version is not known here"
-        return f"only with CANN {wanted}; {place}"
-    if all(_within(bound.strip(), there) for bound in wanted.split(",")):
-        return None
-    return f"only with CANN {wanted}; {there} is installed"
-
-
-def _within(bound: str, there: str) -> bool:
-    match = _BOUND.match(bound)
-    if match is None:
-        return False
-    low, high = ([int(n) for n in re.findall(r"\d+", text)] for text in (match["version"], there))
-    width = max(len(low), len(high))
-    a, b = high + [0] * (width - len(high)), low + [0] * (width - len(low))
-    return {">=": a >= b, ">": a > b, "<=": a <= b, "<": a < b, "==": a == b, "!=": a != b, "": a == b}[
-        match["sign"] or ""
-    ]
-
-
-_BOUND = re.compile(r"^(?P<sign>>=|<=|==|!=|>|<)?\s*v?(?P<version>\d[\w.]*)$")
 
 
 def _settled(case: Case, outcome: Outcome, blank: Result) -> Result:

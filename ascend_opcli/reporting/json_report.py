@@ -32,7 +32,7 @@ def render(run: FinishedRun) -> Iterable[str]:
 def document(
     results: Sequence[Result], facts: Mapping[str, Any], seconds: float, *, complete: bool
 ) -> dict[str, Any]:
-    """The whole report. ``complete`` is False for a run that was interrupted."""
+    """The whole report. ``complete`` is False for a run that was interrupted or stopped early."""
     return {
         "schema": SCHEMA,
         "run": {**facts, "seconds": round(seconds, 6), "complete": complete},

@@ -24,7 +24,7 @@ from ascend_opcli.verification.choice import check_for
 from tests.benchmarking.conftest import Scripted, Ticks
 from tests.conftest import ROOT, CaseFile
 
-SETTINGS = Settings(clock=Ticks())
+SETTINGS = Settings(clock=Ticks(), cann="9.1.0")
 
 
 def steady(seconds: float, wobble: float = 0.01) -> Any:
@@ -87,6 +87,7 @@ def test_the_time_of_a_wrong_result_is_not_reported() -> None:
         ("dtype: float32, shape: [0]", "the tensors are empty"),
         ("dtype: float32, shape: [8], only: {backend: device}", "only on the backend device"),
         ("dtype: float32, shape: [8], only: {product: [ascend950]}", "only on ascend950"),
+        ("dtype: float32, shape: [8], only: {cann: '>=9.2'}", "only with CANN >=9.2; 9.1.0 is installed"),
         ("inputs: {x: null, dy: [1.0]}, expect: {status: 161001}", "nothing to time"),
     ],
 )
