@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+import xmlschema
 
 from ascend_opcli.model import Word
 from ascend_opcli.reporting.finished import FinishedRun
@@ -21,12 +22,18 @@ SUITE = (
     {"skipped"},
 )
 OUTCOMES = {"failure": {"type", "message"}, "error": {"type", "message"}, "skipped": {"message"}}
+SCHEMAS = {
+    name: xmlschema.XMLSchema(Path(__file__).parent / "schemas" / f"junit-{name}.xsd")
+    for name in ("ant", "jenkins")
+}
 FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def parsed(text: str) -> ET.Element:
     """The document, checked: XML 1.0 characters, structure, attributes, counts."""
     assert not FORBIDDEN.search(text)
+    for schema in SCHEMAS.values():
+        schema.validate(text)
     root = ET.fromstring(text.encode())
     assert root.tag == "testsuites"
     assert not root.attrib
@@ -69,6 +76,20 @@ def check_case(testcase: ET.Element) -> None:
 
 def document(run: FinishedRun) -> ET.Element:
     return parsed("".join(render(run)))
+
+
+@pytest.mark.parametrize("name", sorted(SCHEMAS))
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [("<failure ", "<wrong "), ('errors="1"', ""), ("<testsuites>", "<suites>"), ('time="', 'seconds="')],
+)
+def test_the_schemas_refuse_what_is_wrong(name: str, good: str, bad: str) -> None:
+    text = "".join(render(finished(every_word())))
+    assert SCHEMAS[name].is_valid(text)
+    broken = text.replace(good, bad).replace("</failure>", "</wrong>" if "wrong" in bad else "</failure>")
+    broken = broken.replace("</testsuites>", "</suites>") if "suites" in bad else broken
+    assert broken != text
+    assert not SCHEMAS[name].is_valid(broken)
 
 
 def test_each_word_becomes_what_ci_systems_know() -> None:
