@@ -11,6 +11,7 @@ from typing import Any, TextIO
 def main() -> None:
     """The command ``opcli``: every error is one sentence on stderr, with the exit code that it stands for."""
     from ascend_opcli.cli.app import app
+    from ascend_opcli.cli.interrupts import in_good_order
     from ascend_opcli.errors import ExitCode, OpcliError
 
     for stream in (sys.stdout, sys.stderr):
@@ -20,7 +21,8 @@ def main() -> None:
     sys.stdout = _Patient(sys.stdout)
     caught: BaseException
     try:
-        app()
+        with in_good_order():
+            app()
         return
     except OpcliError as error:
         caught, code, sentence = error, error.exit_code, str(error)

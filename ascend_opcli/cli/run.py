@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import time
@@ -75,9 +76,14 @@ def run(
         Path | None, typer.Option("--opp", metavar="DIR", help="An operator package whose symbols go first.")
     ] = None,
     timeout: Annotated[
-        float,
-        typer.Option("--timeout", metavar="SECONDS", min=0.001, help="How long a case may take on a device."),
-    ] = 60.0,
+        float | None,
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            min=0.001,
+            help="How long a case may take on a device; 60 where it is not given.",
+        ),
+    ] = None,
     in_process: Annotated[
         bool,
         typer.Option(
@@ -178,6 +184,7 @@ def run(
     from ascend_opcli.verification.choice import check_for
 
     begun = time.perf_counter()
+    patience = _patience(timeout, in_process)
     if inputs_sha256 is not None and not _is_sha256(inputs_sha256):
         raise UsageError(
             f"--inputs-sha256 takes the 64 hexadecimal digits of a repro line, not '{inputs_sha256}'"
@@ -252,7 +259,7 @@ def run(
         on_failure=saver,
     )
     # Where no operator was changed there is nothing that a device would be needed for.
-    wanted = Wanted("host" if plan.unchanged else backend.value, device, opp, timeout, live, in_process)
+    wanted = Wanted("host" if plan.unchanged else backend.value, device, opp, patience, live, in_process)
     results: list[Result] = []
     with opened(wanted) as executor:
         home = executor.product or home
@@ -269,6 +276,18 @@ def run(
         results, plan, headers, interrupted, home, seed, seconds, strict, verbose, reports, lang.value
     )
     raise typer.Exit(ExitCode.worst([code, *_skips(results, max_skips), *_saved(saver)]))
+
+
+def _patience(timeout: float | None, in_process: bool) -> float:
+    """Seconds that a case may take."""
+    if timeout is not None and in_process:
+        raise UsageError("--timeout needs the child process that --in-process leaves out")
+    if timeout is not None and not math.isfinite(timeout):
+        raise UsageError(f"--timeout takes a number of seconds, not {timeout:g}")
+    if in_process:
+        # A handler in Python does not run while a kernel hangs: SIGTERM must end the process by itself.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    return 60.0 if timeout is None else timeout
 
 
 def _list(plan: Plan) -> ExitCode:
@@ -358,8 +377,6 @@ def _collect(
     """Gather the results, with progress on stderr, up to one that ``stop`` picks; True where interrupted."""
     from ascend_opcli.reporting.progress import Progress
 
-    # A CI system that stops a job sends SIGTERM: what was finished is reported then too.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     with Progress(total, sys.stderr) as progress:
         try:
             for result in stream:
@@ -369,8 +386,6 @@ def _collect(
                     break
         except KeyboardInterrupt:
             return True
-        finally:
-            signal.signal(signal.SIGTERM, before)
     return False
 
 

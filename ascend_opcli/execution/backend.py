@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ascend_opcli.backends import host
-from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.model import Call, Case, Outcome
 from ascend_opcli.operators.contract import Refusal, predict, unchecked
 from ascend_opcli.operators.operator import Operator
@@ -24,7 +23,7 @@ from ascend_opcli.operators.products import product as product_named
 if TYPE_CHECKING:
     from ascend_opcli.backends.cann.device import Device
     from ascend_opcli.backends.cann.discovery import Headers
-    from ascend_opcli.backends.cann.worker import Session
+    from ascend_opcli.backends.cann.inprocess import InProcess
 
 
 class Executor(Protocol):
@@ -69,7 +68,7 @@ class OnDevice:
 
     name = "device"
 
-    def __init__(self, device: Device | Session, soc: str) -> None:
+    def __init__(self, device: Device | InProcess, soc: str) -> None:
         self._device = device
         self.soc = soc
         try:
@@ -158,31 +157,16 @@ def opened(wanted: Wanted, environ: Mapping[str, str] = os.environ) -> Iterator[
     ):
         yield Host()
         return
+    if wanted.in_process:
+        from ascend_opcli.backends.cann.inprocess import InProcess
+
+        with InProcess(wanted.device, wanted.opp, live=wanted.live) as here:
+            yield OnDevice(here, here.soc)
+        return
     from ascend_opcli.backends.cann.device import Device, Options
 
-    if wanted.in_process:
-        with _in_process(wanted) as session:
-            yield OnDevice(session, session.runtime.soc_name())
-        return
     with Device(Options(wanted.device, wanted.opp, wanted.timeout, wanted.live)) as device:
         yield OnDevice(device, device.soc)
-
-
-@contextlib.contextmanager
-def _in_process(wanted: Wanted) -> Iterator[Session]:
-    from ascend_opcli.backends.cann.discovery import child_environment
-    from ascend_opcli.backends.cann.runtime import AclFailure
-    from ascend_opcli.backends.cann.worker import Session
-
-    os.environ.update(child_environment(os.environ, wanted.opp))
-    try:
-        session = Session(wanted.device, wanted.opp)
-    except AclFailure as failure:
-        raise SurroundingsError(str(failure)) from None
-    try:
-        yield session
-    finally:
-        session.runtime.close()
 
 
 def cann_traces(environ: Mapping[str, str] = os.environ) -> list[str]:

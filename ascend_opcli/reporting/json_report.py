@@ -71,6 +71,7 @@ def result_object(result: Result) -> dict[str, Any]:
         "phase": result.phase.value if result.phase is not None else None,
         "message": result.message,
         "log": list(result.log),
+        "voice": result.voice,
         "served_by": result.served_by,
         "outputs": [_output(o) for o in result.verdict.outputs],
         "notes": list(result.verdict.notes),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ascend_opcli.backends.cann.discovery import child_environment
 from ascend_opcli.backends.cann.execute import CALL_STEPS, SYNC
-from ascend_opcli.backends.cann.plog import Plog
+from ascend_opcli.backends.cann.plog import Plog, printed
 from ascend_opcli.backends.cann.timing import Prepare, Request
 from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.model import Case, Outcome, Phase
@@ -25,8 +25,6 @@ from ascend_opcli.operators.signature import Signature
 NAME = "device"
 START_TIMEOUT = 120.0
 """Seconds that a worker may take to open the device; the first set_device is slow."""
-
-MAX_VOICE = 64 * 1024
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,12 +93,11 @@ class Device:
             outcome = answer
         except (EOFError, OSError):
             outcome = self._dead("the preparation")
-        voice = self._new_voice()
-        log = self._plog.errors()
-        if outcome.status != 0 and outcome.phase is Phase.SYNC:
-            # After a device exception the context answers nothing sensible any more.
-            self._stop()
-        return dataclasses.replace(outcome, voice=voice, log=log)
+        except BaseException:
+            # The case was broken off, by Ctrl-C say: what it does now is nobody's concern.
+            self._stop(patience=0.0)
+            raise
+        return dataclasses.replace(outcome, voice=self._new_voice(), log=self._plog.errors())
 
     def ask(self, request: Request) -> object:
         """The worker's reply to a request of a timing, or the outcome that says why there is none.
@@ -121,12 +118,12 @@ class Device:
             reply = self._wait()
         except (EOFError, OSError):
             reply = self._dead("the preparation")
+        except BaseException:
+            self._stop(patience=0.0)
+            raise
         if not isinstance(reply, Outcome):
             return reply
-        reply = dataclasses.replace(reply, voice=self._new_voice(), log=self._plog.errors())
-        if reply.status != 0 and reply.phase is Phase.SYNC:
-            self._stop()
-        return reply
+        return dataclasses.replace(reply, voice=self._new_voice(), log=self._plog.errors())
 
     # --- the worker --------------------------------------------------------------------------------------
 
@@ -169,6 +166,7 @@ class Device:
             self._stop()
             raise SurroundingsError(said)
         self.soc = said
+        self._new_voice()  # what CANN says while it opens is no case's
 
     def _wait(self) -> object:
         assert self._pipe is not None
@@ -182,7 +180,9 @@ class Device:
                 word, said = self._pipe.recv()
             except (EOFError, OSError):
                 return self._dead(step)
-            if word == "done":
+            if word == "last":
+                self._stop()
+            if word in ("done", "last"):
                 return said
             step = said
 
@@ -216,23 +216,22 @@ class Device:
             self._pipe = None
         if self._process is None:
             return
-        process, self._process = self._process, None
         try:
-            process.wait(timeout=patience)
+            self._process.wait(timeout=patience)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            pass
+        finally:
+            # Also where a signal breaks the waiting off.
+            if self._process.poll() is None:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+            self._process = None
 
     # --- what it said ------------------------------------------------------------------------------------
 
     def _new_voice(self) -> str:
-        with self._voice.open("rb") as stream:
-            stream.seek(self._heard)
-            raw = stream.read(MAX_VOICE + 1)
-            self._heard = stream.seek(0, os.SEEK_END)
-        text = raw[:MAX_VOICE].decode("utf-8", "replace")
-        if len(raw) > MAX_VOICE:
-            text += "\n(cut)"
+        text = printed(self._voice, self._heard)
+        self._heard = self._voice.stat().st_size
         if self._options.live and text:
             sys.stderr.write(text)
         return text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -42,17 +43,35 @@ class Slot:
 def execute(
     runtime: Runtime, libraries: Libraries, signature: Signature, case: Case, call: Call, announce: Announce
 ) -> Outcome:
-    """Run a call, its outputs poisoned and guarded. Elements that still look like the poison are tried again
-    with another one, so that a value that happens to be the poison is not taken for one that was not written.
+    """Run a call, its outputs poisoned and guarded.
+
+    Elements that still hold the poison are looked at again with another one: a value that happens to be the
+    poison shows itself a second time, an element that was not written does not. What the second call does
+    wrong counts too.
     """
     first = _attempt(runtime, libraries, signature, case, call, announce, POISONS[0])
     if first.status != 0 or not first.written:
         return first
-    again = _attempt(runtime, libraries, signature, case, call, announce, POISONS[1])
+    again = _attempt(runtime, libraries, signature, case, call, announce, POISONS[1], earlier=POISONS[0])
     if again.status != 0:
         return again
-    written = {n: mask | again.written.get(n, np.ones_like(mask)) for n, mask in first.written.items()}
-    return _with_written(first, {n: mask for n, mask in written.items() if not mask.all()})
+    missing = written_after_all(first.written, again.written)
+    findings = dict.fromkeys(
+        [*first.findings, *again.findings, *(_unwritten(n, m) for n, m in missing.items())]
+    )
+    return dataclasses.replace(first, findings=tuple(findings), written=missing)
+
+
+def written_after_all(
+    first: Mapping[str, np.ndarray], again: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """The masks of what was written, where something was not.
+
+    ``first`` are the masks under the first poison; ``again`` marks what is not that poison after a call under
+    another one. What is, the operator wrote: both times.
+    """
+    masks = {n: mask | ~again[n] if n in again else mask for n, mask in first.items()}
+    return {n: mask for n, mask in masks.items() if not mask.all()}
 
 
 def _unwritten(name: str, mask: np.ndarray) -> str:
@@ -66,20 +85,6 @@ def _unwritten(name: str, mask: np.ndarray) -> str:
     return f"PARTLY WRITTEN: {name}, {missing:,} of {flat.size:,} elements ({share:.2g} %) are not, from {first:,} on"
 
 
-def _with_written(outcome: Outcome, written: Mapping[str, np.ndarray]) -> Outcome:
-    return Outcome(
-        outcome.backend,
-        outcome.status,
-        outcome.phase,
-        outcome.outputs,
-        outcome.message,
-        (*outcome.findings, *(_unwritten(name, mask) for name, mask in written.items())),
-        outcome.notes,
-        written=written,
-        served_by=outcome.served_by,
-    )
-
-
 def _attempt(
     runtime: Runtime,
     libraries: Libraries,
@@ -88,42 +93,68 @@ def _attempt(
     call: Call,
     announce: Announce,
     poison: int,
+    *,
+    earlier: int | None = None,
+) -> Outcome:
+    """One call from its buffers to their release; ``written`` marks what no longer is ``earlier``, the poison."""
+    outcome: Outcome | None = None
+    try:
+        with contextlib.ExitStack() as stack:
+            outcome = _called(stack, runtime, libraries, signature, case, call, announce, poison, earlier)
+    except AclFailure as failure:
+        if outcome is None or (outcome.status == 0 and not outcome.findings):
+            raise
+        # The call had failed before: that is the case's word, not what giving its memory back then said.
+        outcome = dataclasses.replace(outcome, notes=(*outcome.notes, f"afterwards {failure}"))
+    assert outcome is not None
+    return outcome
+
+
+def _called(
+    stack: contextlib.ExitStack,
+    runtime: Runtime,
+    libraries: Libraries,
+    signature: Signature,
+    case: Case,
+    call: Call,
+    announce: Announce,
+    poison: int,
+    earlier: int | None,
 ) -> Outcome:
     announce("the preparation")
     entry = libraries.entry(signature.name)
     entry.phase1.argtypes = argument_types(signature)
-    with contextlib.ExitStack() as stack:
-        slots = lay_out(stack, runtime, signature, call, poison)
-        addresses = {name: [s.buffer.address for s in members] for name, members in slots.items()}
-        binder = stack.enter_context(Binder(libraries))
-        bound = binder.bind(signature, specs_of(signature, case.arguments), addresses)
-        size, executor = ctypes.c_uint64(0), ctypes.c_void_p()
-        announce(PHASE_1)
-        status = int(entry.phase1(*bound, ctypes.byref(size), ctypes.byref(executor)))
-        if status != 0:
-            return Outcome("device", status, Phase.ONE, message=runtime.error_text(), served_by=entry.file)
-        if case.status is not None and case.status.code != 0 and case.status.phase is Phase.ONE:
-            # A refusal was asked for: what was accepted against it is not worth running.
-            drop(libraries, executor)
-            return Outcome("device", 0, Phase.ONE, served_by=entry.file)
-        announce("the workspace")
-        try:
-            workspace = stack.enter_context(contextlib.closing(Workspace(runtime, size.value)))
-        except BaseException:
-            drop(libraries, executor)
-            raise
-        announce(PHASE_2)
-        status = int(entry.phase2(workspace.address, size.value, executor, runtime.stream))
-        if status != 0:
-            text = runtime.error_text()
-            runtime.synchronize()
-            return Outcome("device", status, Phase.TWO, message=text, served_by=entry.file)
-        announce(SYNC)
-        status = runtime.synchronize()
-        if status != 0:
-            return Outcome("device", status, Phase.SYNC, message=runtime.error_text(), served_by=entry.file)
-        announce("the copy back")
-        return collect(slots, workspace, signature, entry.file)
+    slots = lay_out(stack, runtime, signature, call, poison)
+    addresses = {name: [s.buffer.address for s in members] for name, members in slots.items()}
+    binder = stack.enter_context(Binder(libraries))
+    bound = binder.bind(signature, specs_of(signature, case.arguments), addresses)
+    size, executor = ctypes.c_uint64(0), ctypes.c_void_p()
+    announce(PHASE_1)
+    status = int(entry.phase1(*bound, ctypes.byref(size), ctypes.byref(executor)))
+    if status != 0:
+        return Outcome("device", status, Phase.ONE, message=runtime.error_text(), served_by=entry.file)
+    if case.status is not None and case.status.code != 0 and case.status.phase is Phase.ONE:
+        # A refusal was asked for: what was accepted against it is not worth running.
+        drop(libraries, executor)
+        return Outcome("device", 0, Phase.ONE, served_by=entry.file)
+    announce("the workspace")
+    try:
+        workspace = stack.enter_context(contextlib.closing(Workspace(runtime, size.value)))
+    except BaseException:
+        drop(libraries, executor)
+        raise
+    announce(PHASE_2)
+    status = int(entry.phase2(workspace.address, size.value, executor, runtime.stream))
+    if status != 0:
+        text = runtime.error_text()
+        runtime.synchronize()
+        return Outcome("device", status, Phase.TWO, message=text, served_by=entry.file)
+    announce(SYNC)
+    status = runtime.synchronize()
+    if status != 0:
+        return Outcome("device", status, Phase.SYNC, message=runtime.error_text(), served_by=entry.file)
+    announce("the copy back")
+    return collect(slots, workspace, signature, entry.file, poison if earlier is None else earlier)
 
 
 def drop(libraries: Libraries, executor: ctypes.c_void_p) -> None:
@@ -195,9 +226,9 @@ def storage_bytes(spec: TensorSpec) -> int:
 
 
 def collect(
-    slots: Mapping[str, list[Slot]], workspace: Workspace, signature: Signature, file: str
+    slots: Mapping[str, list[Slot]], workspace: Workspace, signature: Signature, file: str, poison: int
 ) -> Outcome:
-    """Outputs read back, and what was found beside their numbers."""
+    """Outputs read back, and what was found beside their numbers; ``written`` marks what is not ``poison``."""
     findings: list[str] = []
     outputs: dict[str, np.ndarray] = {}
     written: dict[str, np.ndarray] = {}
@@ -212,7 +243,7 @@ def collect(
             findings += _gaps(slot)
             outputs[slot.name] = _values(slot)
             if slot.content is None:
-                mask = _written(slot)
+                mask = _written(slot, poison)
                 if not mask.all():
                     written[slot.name] = mask
     damage = workspace.damage()
@@ -239,10 +270,10 @@ def _values(slot: Slot) -> np.ndarray:
     return values
 
 
-def _written(slot: Slot) -> np.ndarray:
-    """False where every byte of an element still is the poison."""
+def _written(slot: Slot, poison: int) -> np.ndarray:
+    """False where every byte of an element is the poison."""
     size = DTYPES[slot.spec.dtype].itemsize
-    touched = (slot.read != slot.poison).reshape(-1, size).any(axis=1)
+    touched = (slot.read != poison).reshape(-1, size).any(axis=1)
     mask: np.ndarray = np.not_equal(view(Tensor(_as_bytes(slot.spec), touched.view(np.uint8))), 0)
     return mask
 
@@ -253,12 +284,11 @@ def _as_bytes(spec: TensorSpec) -> TensorSpec:
 
 def _gaps(slot: Slot) -> Iterator[str]:
     """Writes into the storage that the view of an output leaves out."""
-    if slot.content is not None:
-        return
     size = DTYPES[slot.spec.dtype].itemsize
     outside = np.ones(slot.read.size // size, np.uint8)
     view(Tensor(_as_bytes(slot.spec), outside))[...] = 0
-    stray = (slot.read != slot.poison).reshape(-1, size).any(axis=1) & outside.view(np.bool_)
+    before = slot.poison if slot.content is None else slot.content
+    stray = (slot.read != before).reshape(-1, size).any(axis=1) & outside.view(np.bool_)
     if stray.any():
         yield (
             f"OUT OF BOUNDS WRITE: {slot.name} was written between its view's elements,"

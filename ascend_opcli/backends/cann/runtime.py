@@ -55,6 +55,7 @@ def load_pyacl() -> ModuleType:
 class Runtime:
     """One device and one stream in this process. Close it, or use it as a context manager.
 
+    ``healthy`` turns False when a call fails after which the context may answer nothing sensible any more.
     ACL that somebody else has initialised here (torch_npu) is used but neither reset nor finalised.
     """
 
@@ -65,12 +66,29 @@ class Runtime:
             raise AclFailure("acl.init", code, self.error_text())
         self._owner = code == 0
         self._stream = 0
+        self.healthy = True
         try:
-            self._check("acl.rt.set_device", acl.rt.set_device(device))
-            self._stream = self._made("acl.rt.create_stream", acl.rt.create_stream())
+            self._open()
         except AclFailure:
             self.close()
             raise
+
+    def _open(self) -> None:
+        self._check("acl.rt.set_device", self._acl.rt.set_device(self.device))
+        self._stream = self._made("acl.rt.create_stream", self._acl.rt.create_stream())
+        self.healthy = True
+
+    def renew(self) -> None:
+        """A new context and stream in place of those that a device exception has spoilt. ACL stays initialised.
+
+        Buffers of the old context are gone with it. Raises AclFailure where the device does not come back.
+        """
+        if self._stream:
+            self._acl.rt.destroy_stream(self._stream)
+            self._stream = 0
+        if self._owner:
+            self._acl.rt.reset_device(self.device)
+        self._open()
 
     def __enter__(self) -> Runtime:
         return self
@@ -98,7 +116,11 @@ class Runtime:
 
     def malloc(self, size: int) -> int:
         """The address of ``size`` bytes (more than 0) of device memory."""
-        return self._made("acl.rt.malloc", self._acl.rt.malloc(size, HUGE_FIRST))
+        address, code = self._acl.rt.malloc(size, HUGE_FIRST)
+        if code != 0:
+            # Too little memory says nothing about the context.
+            raise AclFailure("acl.rt.malloc", code, self.error_text())
+        return int(address)
 
     def free(self, address: int) -> None:
         """Give memory back; the stream must have been synchronised."""
@@ -122,7 +144,9 @@ class Runtime:
 
     def synchronize(self) -> int:
         """Wait for the stream; device errors of its tasks surface here as the code returned."""
-        return int(self._acl.rt.synchronize_stream(self._stream))
+        code = int(self._acl.rt.synchronize_stream(self._stream))
+        self.healthy &= code == 0
+        return code
 
     def fill_async(self, address: int, size: int, byte: int) -> None:
         """Queue the filling of device memory on the stream."""
@@ -180,8 +204,11 @@ class Runtime:
 
     def set_deterministic(self, level: int) -> bool:
         """Ask for ACL_OPT_DETERMINISTIC; False where this CANN cannot be asked."""
-        setter: Callable[[int, int], int] | None = getattr(self._acl.rt, "set_sys_param_opt", None)
-        return setter is not None and setter(OPT_DETERMINISTIC, level) == 0
+        for name in ("set_sys_param_opt", "ctx_set_sys_param_opt"):
+            setter: Callable[[int, int], int] | None = getattr(self._acl.rt, name, None)
+            if setter is not None and setter(OPT_DETERMINISTIC, level) == 0:
+                return True
+        return False
 
     def error_text(self) -> str:
         """The messages of this thread since the last call; asking clears them, so ask once."""
@@ -202,6 +229,7 @@ class Runtime:
 
     def _check(self, call: str, code: int) -> None:
         if code != 0:
+            self.healthy = False
             raise AclFailure(call, code, self.error_text())
 
     def _made(self, call: str, result: Any) -> int:

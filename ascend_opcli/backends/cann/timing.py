@@ -30,6 +30,7 @@ from ascend_opcli.backends.cann.execute import (
     lay_out,
     specs_of,
     storage_bytes,
+    written_after_all,
 )
 from ascend_opcli.backends.cann.libraries import Libraries
 from ascend_opcli.backends.cann.runtime import AclFailure, Runtime
@@ -445,10 +446,8 @@ class Stage:
         if outcome.written:
             # A value may happen to be the poison: try with another one.
             self._again(POISONS[1])
-            other = self._collected(first).written
-            written = {n: m | other.get(n, np.ones_like(m)) for n, m in outcome.written.items()}
-            left = {n: m for n, m in written.items() if not m.all()}
-            outcome = dataclasses.replace(outcome, written=left)
+            again = self._collected(first).written
+            outcome = dataclasses.replace(outcome, written=written_after_all(outcome.written, again))
         stray = [text for number in range(1, len(self._sets)) for text in self._stray(number)]
         return dataclasses.replace(outcome, findings=(*outcome.findings, *stray[:1]))
 
@@ -468,7 +467,8 @@ class Stage:
 
     def _collected(self, each: _Set) -> Outcome:
         assert self._workspace is not None
-        return collect(each.slots, self._workspace, self._request.signature, self._entry.file)
+        # By the first poison also after a second one: see written_after_all.
+        return collect(each.slots, self._workspace, self._request.signature, self._entry.file, POISONS[0])
 
     def _again(self, poison: int) -> None:
         first = self._sets[0]

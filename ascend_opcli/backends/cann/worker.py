@@ -2,14 +2,16 @@
 
 Started as ``python -m ascend_opcli.backends.cann.worker FD DEVICE OPP BUILTIN``; BUILTIN "1" leaves out every
 custom package. A triple is a case to run; a request of :mod:`timing` goes to the stage that it keeps. What it sends
-is ("step", name) as a call goes on and ("done", answer) at its end; anything else that happens to it is the parent's
-to notice.
+is ("step", name) as a call goes on and ("done", answer) at its end, or ("last", answer) where the context is spoilt and
+another worker should take over; anything else that happens to it is the parent's to notice.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import signal
 import sys
 import traceback
 from multiprocessing.connection import Connection
@@ -26,6 +28,8 @@ from ascend_opcli.model import Case, Outcome
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.signature import Signature
 
+_PR_SET_PDEATHSIG = 1
+
 
 class Session:
     """A runtime with its libraries: what both the worker and an in-process run drive."""
@@ -38,11 +42,18 @@ class Session:
             names = [name for name in names if Path(name).name != CUSTOM_LIBRARY.name]
         self.libraries = Libraries(names, opp)
         self.bench = Bench(self.runtime, self.libraries)
+        self._level: int | None = None
 
     def close(self) -> None:
         """Release the stage of a timing that was broken off, then the device."""
         self.bench.close()
         self.runtime.close()
+
+    def renew(self) -> None:
+        """A new context where the last call has spoilt the old one; without success the next case says so."""
+        if not self.runtime.healthy:
+            with contextlib.suppress(AclFailure):
+                self.runtime.renew()
 
     def run(
         self, signature: Signature, case: Case, product: str, announce: Announce = lambda _step: None
@@ -50,19 +61,26 @@ class Session:
         """One case; a runtime call that fails outside the case's own call is an error of the surroundings."""
         try:
             call = make_call(case, signature, product)
-            if case.deterministic is not None or case.repeat > 1:
-                level = 1 if case.deterministic is None else case.deterministic
-                if not self.runtime.set_deterministic(level):
-                    return Outcome("device", error="this CANN cannot be asked for ACL_OPT_DETERMINISTIC")
+            if not self._deterministic(case):
+                return Outcome("device", error="this CANN cannot be asked for ACL_OPT_DETERMINISTIC")
             return execute(self.runtime, self.libraries, signature, case, call, announce)
         except AclFailure as failure:
             return failure_outcome(failure)
         except OpcliError as error:
             return Outcome("device", error=str(error))
 
+    def _deterministic(self, case: Case) -> bool:
+        """Sets ACL_OPT_DETERMINISTIC as the case asks, for one that asks nothing back to what CANN begins with."""
+        level = 1 if case.deterministic is None and case.repeat > 1 else case.deterministic
+        if level is None and self._level is None:
+            return True
+        self._level = level
+        return self.runtime.set_deterministic(level or 0)
+
 
 def main() -> None:
     """Serve calls until the pipe closes."""
+    _die_with_the_parent()
     pipe = Connection(int(sys.argv[1]))
     opp = Path(sys.argv[3]) if len(sys.argv) > 3 and sys.argv[3] else None
     try:
@@ -81,9 +99,15 @@ def main() -> None:
             # What the kernel printed sits in C's buffers; the parent reads the file once we are done.
             ctypes.CDLL(None).fflush(None)
             sys.stdout.flush()
-            pipe.send(("done", outcome))
+            pipe.send(("done" if session.runtime.healthy else "last", outcome))
     finally:
         session.close()
+
+
+def _die_with_the_parent() -> None:
+    """However the parent ends, SIGKILL included: a kernel that hangs would keep the device. Linux only."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _answer(session: Session, request: Any, pipe: Connection) -> object:
