@@ -15,9 +15,11 @@ from ascend_opcli.execution.backend import Executor, Host, product_of
 from ascend_opcli.execution.memory import too_large
 from ascend_opcli.model import Call, Case, Outcome, Result, StandardChoice, Timings, Verdict, Word
 from ascend_opcli.operators.call import make_call
+from ascend_opcli.operators.contract import Refusal, predict
 from ascend_opcli.operators.custom import operator_of
 from ascend_opcli.operators.evaluate import Golden, ReferenceFailure, golden
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.operators.products import DEFAULT_PRODUCT
 from ascend_opcli.verification.earlier import Earlier
 from ascend_opcli.verification.verdict import apply_known_issue, judge_outputs, judge_status
 
@@ -120,6 +122,9 @@ def _run(
         operator = operator_of(case, allow_code=settings.allow_code)
     except ValueError as error:
         raise CaseFileError(str(error), case.where) from None
+    elsewhere = _only_elsewhere(case, operator, blank.product)
+    if elsewhere is not None:
+        return dataclasses.replace(blank, verdict=Verdict(Word.SKIP, elsewhere)), None
     clock = _Clock()
     lack = too_large(case, settings.memory_limit)
     refused = executor.refuse(operator, case, blank.product)
@@ -167,6 +172,19 @@ def _run(
         timings=clock.timings(),
     )
     return result, (operator, call, outcome, truth)
+
+
+def _only_elsewhere(case: Case, operator: Operator, product: str) -> str | None:
+    """Why a case that names neither product nor status is not for this product: the rule that refuses it here.
+
+    The dtypes that a product's operators take differ; a file of cases is not wrong where it is run elsewhere.
+    """
+    if product == DEFAULT_PRODUCT or case.product is not None or case.status is not None:
+        return None
+    here = predict(operator, case.arguments, product)
+    if not isinstance(here, Refusal) or predict(operator, case.arguments, DEFAULT_PRODUCT) is not None:
+        return None
+    return f"not on {product}: {here.rule}; the contract of {DEFAULT_PRODUCT} accepts it"
 
 
 def _settled(case: Case, outcome: Outcome, blank: Result) -> Result:

@@ -20,6 +20,7 @@ from ascend_opcli.operators.contract import (
     by_product,
     castable,
     change,
+    float32,
     scalar_castable,
     scalar_value,
     tensor,
@@ -45,7 +46,7 @@ EVERY_BUT_200I = ("ascend950", "atlas_a3", "atlas_a2", "atlas_inference", "atlas
 
 def _negative_alpha(arguments: Arguments, _product: str) -> str | None:
     alpha = scalar_value(arguments, "alpha")
-    if not attribute_value(arguments, "isResult") or isinstance(alpha, complex) or not np.float32(alpha) < 0:
+    if not attribute_value(arguments, "isResult") or isinstance(alpha, complex) or not float32(alpha) < 0:
         return None
     return f"alpha is {alpha}, which must not be negative when isResult is true"
 
@@ -160,7 +161,7 @@ FLT_EPSILON = np.finfo(np.float32).eps
 
 def _is_relu(threshold: Any) -> bool:
     """A threshold this small selects the ReluGrad kernel."""
-    return bool(abs(np.float32(threshold)) <= FLT_EPSILON)
+    return bool(abs(float32(threshold)) <= FLT_EPSILON)
 
 
 def _through_float32(x: np.ndarray) -> np.ndarray:
@@ -174,7 +175,7 @@ def _at_most(self: np.ndarray, threshold: Any) -> np.ndarray:
 
 def _int64_threshold(arguments: Arguments, _product: str) -> str | None:
     threshold = scalar_value(arguments, "threshold")
-    if isinstance(threshold, complex) or _is_relu(threshold):
+    if _is_relu(threshold):
         return None
     for name in ("gradOutput", "self"):
         spec = tensor(arguments, name)

@@ -307,6 +307,7 @@ class Columns:
         for other in ALL_DTYPES:
             if (other,) * len(now) not in self.columns:
                 yield Variation(f"all={other}", change(arguments, self.names, to_dtype(other)))
+        yield from _in_private_formats(arguments, self.names)
 
     def text(self) -> str:
         listed = "; ".join(f"({', '.join(column)})" for column in self.columns)
@@ -422,15 +423,15 @@ def no_private_format(*names: str) -> Check:
         return None
 
     def how(arguments: Arguments, _product: str) -> list[Variation]:
-        return [
-            Variation(
-                f"{name}=FRACTAL_NZ",
-                change(arguments, (name,), lambda s: dataclasses.replace(s, format="FRACTAL_NZ")),
-            )
-            for name in names
-        ]
+        return list(_in_private_formats(arguments, names))
 
     return Check(f"{_words(names)} have no private format", test, how)
+
+
+def _in_private_formats(arguments: Arguments, names: Sequence[str]) -> Iterator[Variation]:
+    for name in names:
+        nz = change(arguments, (name,), lambda s: dataclasses.replace(s, format="FRACTAL_NZ"))
+        yield Variation(f"{name}=FRACTAL_NZ", nz)
 
 
 def castable(name: str, target: str) -> Check:
@@ -515,6 +516,12 @@ def scalar_value(arguments: Arguments, name: str) -> Any:
     if argument.dtype is None:
         return argument.value
     return round_to(np.asarray([argument.value]), argument.dtype)[0].item()
+
+
+def float32(value: Any) -> float:
+    """A scalar as C++ code holds it in a float: of a complex number the real part, Inf where it is too large."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(value.real if isinstance(value, complex) else value))
 
 
 def can_cast(source: str, target: str) -> bool:

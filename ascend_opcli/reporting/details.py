@@ -102,8 +102,10 @@ def needed_text(output: OutputReport) -> str:
 
 def floor_text(output: OutputReport) -> str:
     """That no kernel can meet the tolerance, where the host result does not; else nothing."""
-    if output.floor is None or not 1 < output.floor < math.inf:
+    if output.floor is None or not output.floor > 1:
         return ""
+    if output.floor == math.inf:
+        return "the host result itself has NaN or Inf where the golden has not: the tolerance is below the noise floor"
     return f"the host result itself uses {share_text(output.floor)}: the tolerance is below the noise floor"
 
 

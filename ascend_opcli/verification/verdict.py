@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from ascend_opcli.model import (
     Verdict,
     Word,
 )
-from ascend_opcli.operators.evaluate import Golden
+from ascend_opcli.operators.evaluate import Golden, ReferenceFailure
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors import files
 from ascend_opcli.tensors.data import generate
@@ -36,7 +37,7 @@ from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.choice import choose
 from ascend_opcli.verification.earlier import Earlier
 from ascend_opcli.verification.flat import take
-from ascend_opcli.verification.judge import judge_output, side_by_side
+from ascend_opcli.verification.judge import judge_output, noise_floor, side_by_side
 from ascend_opcli.verification.third import ThirdParty
 
 SUCCESS = ExpectedStatus(codes.SUCCESS, Phase.ONE)
@@ -93,7 +94,6 @@ def judge_outputs(
     golden: Golden | None,
     *,
     override: StandardChoice | None = None,
-    floors: Mapping[str, float] | None = None,
     all_standards: bool = False,
     earlier: Earlier | None = None,
 ) -> Verdict:
@@ -101,9 +101,8 @@ def judge_outputs(
 
     ``golden`` is None where the operator has no reference; outputs without an expectation are then not
     judged, and a case in which nothing can be judged is SKIP. ``override`` is the command line's standard.
-    ``floors`` gives the noise floor of outputs, where it was worked out. ``all_standards`` adds how every
-    standard would judge. ``earlier`` holds outputs of the calls before this one, which a failed output may
-    repeat.
+    ``all_standards`` adds how every standard would judge. ``earlier`` holds outputs of the calls before this
+    one, which a failed output may repeat.
     """
     reports: list[OutputReport] = []
     unjudged: list[str] = []
@@ -162,7 +161,8 @@ def judge_outputs(
                 call=call,
                 earlier=earlier.outputs(case.operator, name, spec.dtype) if earlier is not None else (),
             )
-            sentence = found.sentence
+            floor = _floor(third, name, got, wanted, spec.dtype, choice) if explicit is None else None
+            sentence = found.sentence if floor is None or not floor.same else UNREACHABLE
             own = golden.outputs.get(name) if golden is not None and explicit is not None else None
             if (
                 isinstance(own, np.ndarray)
@@ -176,15 +176,15 @@ def judge_outputs(
             report = dataclasses.replace(
                 report,
                 diagnosis=sentence,
+                floor=floor.share if floor is not None else None,
                 mismatch_strip=found.strip,
                 ulp_histogram=found.histogram,
                 pairs=_pairs(got, wanted),
             )
         branches = tuple(Branch(n, c) for n, c in golden.branches.items()) if golden is not None else ()
-        floor = floors.get(name) if floors is not None else None
-        if outcome.backend == "host" and explicit is None:
-            floor = report.used
-        reports.append(dataclasses.replace(report, branches=branches, floor=floor))
+        if report.passed and outcome.backend == "host" and explicit is None:
+            report = dataclasses.replace(report, floor=report.used)
+        reports.append(dataclasses.replace(report, branches=branches))
     notes = [*outcome.notes, *(golden.divergences if golden is not None else ()), *warnings]
     if ignored and not reports and not outcome.findings and case.status is None:
         return Verdict(
@@ -206,6 +206,33 @@ def judge_outputs(
         ]
         return Verdict(Word.FAIL, "; ".join(said), tuple(reports), tuple(notes))
     return Verdict(Word.PASS, "", tuple(reports), tuple(notes))
+
+
+UNREACHABLE = (
+    "the reference in the compute dtype misses its golden in the same way: an intermediate value overflows or is"
+    " rounded, which no tolerance of the case allows"
+)
+
+
+class _Floor(NamedTuple):
+    """The share of the tolerance that the host result uses, and whether it misses it by the very same output."""
+
+    share: float
+    same: bool
+
+
+def _floor(
+    third: ThirdParty, name: str, got: np.ndarray, golden: np.ndarray, dtype: str, choice: StandardChoice
+) -> _Floor | None:
+    """The noise floor of a failed output; None where there is no host result to tell it."""
+    try:
+        own = third.host(name)
+    except ReferenceFailure:
+        return None
+    if own is None or own.shape != golden.shape or own.dtype != got.dtype:
+        return None
+    share = noise_floor(own, golden, dtype, choice)
+    return _Floor(share, share > 1 and bool(((own == got) | ((own != own) & (got != got))).all()))
 
 
 def apply_known_issue(case: Case, verdict: Verdict, today: datetime.date) -> Verdict:

@@ -342,6 +342,20 @@ def test_a_write_outside_an_output_or_the_workspace_is_found(
     assert ran.words() == {**GOOD, "view": "FAIL"}
 
 
+def test_a_tolerance_below_the_noise_floor_is_told_on_the_device_too(
+    on_device: OnDevice, case_file: CaseFile
+) -> None:
+    path = case_file("""
+        op: logit_grad
+        cases: [{name: a, dtype: float16, shape: [512], standard: {ulp: {max: 0.4}}}]
+    """)
+    ran = on_device(path)
+    assert ran.words() == {"a": "FAIL"}
+    (output,) = ran.results["a"]["outputs"]
+    assert output["floor"] > 1
+    assert "below the noise floor" in ran.out
+
+
 def test_what_was_partly_written_is_counted(on_device: OnDevice, case_file: CaseFile) -> None:
     path = case_file("""
         op: logit_grad

@@ -314,7 +314,7 @@ def test_a_missing_kernel_comes_before_tiling():
 @pytest.mark.parametrize(
     ("threshold", "accepted"),
     [(0.0, True), (-0.0, True), (1.19e-7, True), (-1.19e-7, True), (2.0**-23, True), (1.3e-7, False), (1.0, False),
-     (-1.0, False), (NAN, False), (INF, False)],
+     (-1.0, False), (NAN, False), (INF, False), (1e39, False), (0.0 + 1j, True), (2 + 0j, False)],
 )  # fmt: skip
 def test_int64_goes_with_a_threshold_of_zero(threshold, accepted):
     made = {**base("threshold_backward", "int64"), "threshold": Attribute(threshold)}
