@@ -166,8 +166,7 @@ class _Loader:
             raise case.error("op is missing: name the operator at the top of the file or in the case")
         signature, reference = case.get("signature"), case.get("reference")
         name = read.word(op, "op")
-        declared = self.setting.declared
-        text = self.signature(signature) if signature is not None else declared(name) if declared else None
+        text = self.signature(signature) if signature is not None else self.declared(name, op)
         key = (
             name,
             text,
@@ -182,6 +181,13 @@ class _Loader:
                     at = signature if signature is not None else reference if reference is not None else op
                 raise at.error(str(error)) from None
         return self.operators[key]
+
+    def declared(self, name: str, op: Node) -> str | None:
+        """What the installed headers declare of an operator."""
+        try:
+            return self.setting.declared(name) if self.setting.declared is not None else None
+        except OpcliError as error:
+            raise op.error(str(error)) from None
 
     def signature(self, node: Node) -> str:
         """Prototype text, or that of the header whose path is written."""

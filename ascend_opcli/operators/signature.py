@@ -100,21 +100,58 @@ class Signature:
 
 
 _PROTOTYPE = re.compile(r"\b(aclnn\w+?)GetWorkspaceSize\s*\(([^()]*)\)", re.ASCII)
-# A comment that is never closed reaches to the end: the text is then read once, not from every opening again.
-_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
+# A comment that is never closed reaches to the end, a literal to the end of its line: the text is then read once,
+# not from every opening again.
+_ASIDE = re.compile(
+    r"""/\*.*?(?:\*/|\Z)|//(?:\\\r?\n|[^\n])*|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])'""", re.DOTALL
+)
+_DIRECTIVE = re.compile(r"\s*#\s*(?P<word>\w*)\s*(?P<rest>.*)")
 _ARGUMENT = re.compile(r"^(?P<type>.+?)(?P<stars>[\s*&]+)(?P<name>[A-Za-z_]\w*)$", re.DOTALL | re.ASCII)
 
 
-def find(text: str, name: str, *, io: Mapping[str, str] | None = None) -> Signature:
-    """The signature of ``name`` in a prototype or a header's text.
+def declarations(text: str) -> str:
+    """C text without what declares nothing: comments, literals, preprocessor lines and what stands under ``#if 0``.
 
-    Raises ValueError where the text has no such prototype, or one that cannot be called.
+    A name in one of those is no prototype, and must not be taken for one.
+    """
+    bare = _ASIDE.sub(lambda found: '""' if found[0][0] == '"' else " ", text)
+    if "#" not in bare:
+        return bare
+    kept: list[str] = []
+    left_out = 0  # how many conditions deep, counted from an #if 0
+    for line in re.sub(r"\\\r?\n", " ", bare).split("\n"):
+        directive = _DIRECTIVE.match(line)
+        word = directive["word"] if directive is not None else ""
+        if left_out:
+            if word.startswith("if"):
+                left_out += 1
+            elif word == "endif" or (left_out == 1 and word in ("else", "elif")):
+                left_out -= 1
+        elif directive is None:
+            kept.append(line)
+        elif word == "if" and directive["rest"].strip() == "0":
+            left_out = 1
+    return "\n".join(kept)
+
+
+def find(text: str, name: str, *, io: Mapping[str, str] | None = None) -> Signature:
+    """The signature of ``name`` in a prototype or a header's text, the first that can be read: a call of the
+    operator may stand in front of its prototype.
+
+    Raises ValueError where the text has no such prototype, or none that can be called.
     """
     seen: list[str] = []
-    for match in _PROTOTYPE.finditer(_COMMENT.sub(" ", text)):
-        if match[1] == name:
+    refused: ValueError | None = None
+    for match in _PROTOTYPE.finditer(declarations(text)):
+        if match[1] != name:
+            seen.append(match[1])
+            continue
+        try:
             return Signature(name, _params(match[2], io or {}))
-        seen.append(match[1])
+        except ValueError as error:
+            refused = refused or error
+    if refused is not None:
+        raise refused
     there = f"; it declares {', '.join(sorted(set(seen))[:5])}" if seen else ""
     raise ValueError(f"no prototype of {name}GetWorkspaceSize in the signature{there}")
 
@@ -126,7 +163,7 @@ def parse(
 
     ``io`` corrects what the prototype cannot say: an output that is declared const, an input that is not.
     """
-    match = _PROTOTYPE.search(_COMMENT.sub(" ", prototype))
+    match = _PROTOTYPE.search(declarations(prototype))
     if match is None:
         raise ValueError("a signature reads 'aclnnStatus aclnnNameGetWorkspaceSize(const aclTensor *x, ...)'")
     return Signature(match[1], _params(match[2], io or {}, optional))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
 
 from ascend_opcli.backends.cann import discovery
+from ascend_opcli.errors import CaseFileError
+from ascend_opcli.operators.signature import find
 
 
 @pytest.fixture
@@ -82,6 +86,93 @@ def test_the_header_of_the_package_counts_before_the_installed_one(tree: Path) -
     for name in ("add", "aclnnAdd"):
         assert "packaged" in (headers(name) or "")
     assert headers("aclnnMul") is None
+
+
+GOOD = "aclnnStatus aclnnAddGetWorkspaceSize(const aclTensor *mine, aclTensor *out);"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// like aclnnAddGetWorkspaceSize(x, dy, ...)",
+        "/* aclnnStatus aclnnAddGetWorkspaceSize(const aclTensor *old, aclTensor *out); */",
+        "// a line that goes on \\\naclnnStatus aclnnAddGetWorkspaceSize(const aclTensor *old, aclTensor *out);",
+        'const char *usage = "aclnnStatus aclnnAddGetWorkspaceSize(const aclTensor *old, aclTensor *out)";',
+        "#define CALL aclnnAddGetWorkspaceSize(a, b, c, d)",
+        "#define CALL(x) \\\n  int r = aclnnAddGetWorkspaceSize(x)",
+        "#if 0\naclnnStatus aclnnAddGetWorkspaceSize(const aclTensor *old, aclTensor *out);\n#endif",
+        "#if 0\n#ifdef A\n#else\naclnnStatus aclnnAddGetWorkspaceSize(const aclTensor *old, aclTensor *out);\n"
+        "#endif\n#endif",
+        "inline int f() { return aclnnAddGetWorkspaceSize(x, y, &size, &executor); }",
+        "inline void f() { auto r = aclnnAddGetWorkspaceSize(x, y, &size, &executor); }",
+        "inline void f() { if (x) aclnnAddGetWorkspaceSize(x, y, &size, &executor); }",
+    ],
+)
+def test_what_declares_nothing_hides_nothing(tree: Path, text: str) -> None:
+    note = tree / "given/op_api/include/aaa_notes.h"
+    installed = tree / "cann/include/aclnnop/aclnn_add.h"
+    note.write_text(text)
+    assert discovery.declared_in(note) == []
+    headers = discovery.Headers(environment(tree), tree / "given")
+    assert headers("add") is None
+    # Neither a header behind it, nor a prototype behind it in the same header.
+    for path, whole in ((installed, GOOD), (note, f"{text}\n{GOOD}")):
+        path.write_text(whole)
+        headers = discovery.Headers(environment(tree), tree / "given")
+        assert [p.name for p in find(headers("add") or "", "aclnnAdd").params] == ["mine", "out"]
+        assert headers.used == {"add": path}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('extern "C" {\n', "\n}"),
+        ('__attribute__((visibility("default"))) ', ""),
+        ("#ifdef __cplusplus\n#endif\n", ""),
+        ("#if 0\n#else\n", "\n#endif"),
+        ('const char *address = "http://example.org";\nconst char quote = \'"\'; ', " // the end"),
+        ("static inline ", " /* never closed"),
+    ],
+)
+def test_a_prototype_is_found_whatever_stands_around_it(tree: Path, before: str, after: str) -> None:
+    path = tree / "given/op_api/include/aclnn_add.h"
+    path.write_text(before + GOOD + after)
+    assert discovery.declared_in(path) == ["aclnnAdd"]
+    assert discovery.Headers(environment(tree), tree / "given")("aclnnAdd") is not None
+
+
+def test_a_prototype_that_cannot_be_read_is_named_where_no_other_is(tree: Path) -> None:
+    bad = tree / "given/op_api/include/aclnn_add.h"
+    bad.write_text("aclnnStatus aclnnAddGetWorkspaceSize(const MyStruct *x, aclTensor *out);")
+    with pytest.raises(CaseFileError, match="MyStruct") as said:
+        discovery.Headers(environment(tree), tree / "given")("add")
+    assert str(bad) in str(said.value)
+    (tree / "mine/op_api/include/zzz.h").write_text(GOOD)
+    headers = discovery.Headers(environment(tree), tree / "given")
+    assert "mine" in (headers("add") or "")
+
+
+def test_headers_that_are_no_files_or_cannot_be_read_are_passed_over(tree: Path) -> None:
+    include = tree / "given/op_api/include"
+    (include / "folder.h").mkdir()
+    (include / "dangling.h").symlink_to("/nowhere/at/all")
+    (include / "device.h").symlink_to("/dev/zero")
+    (include / "loop").symlink_to(".")
+    os.mkfifo(include / "pipe.h")
+    (include / "bytes.h").write_bytes(b"\xff\x00\xfe")
+    (include / "zzz.h").write_text(GOOD)
+    assert "mine" in (discovery.Headers(environment(tree), tree / "given")("add") or "")
+
+
+@pytest.mark.parametrize(
+    "text", ['\\"', '"', "'", "/*", "//", "#if 0\n", "x aclnn", "aclnnAddGetWorkspaceSize("]
+)
+def test_a_hostile_header_is_read_in_time(tree: Path, text: str) -> None:
+    path = tree / "given/op_api/include/hostile.h"
+    path.write_text(text * (discovery.MAX_HEADER // len(text) - 1))
+    begun = time.process_time()
+    assert discovery.declared_in(path) == []
+    assert time.process_time() - begun < 5
 
 
 def test_a_file_that_is_too_large_to_be_a_header_is_not_read(tree: Path) -> None:

@@ -9,7 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ascend_opcli.errors import CaseFileError
+from ascend_opcli.operators.custom import resolve
 from ascend_opcli.operators.operator import snake
+from ascend_opcli.operators.signature import declarations
 
 USUAL_ROOTS = (
     "/usr/local/Ascend/cann",
@@ -121,6 +124,10 @@ def header_folders(environ: Mapping[str, str], opp: Path | None = None) -> list[
 
 
 _ENTRY = re.compile(r"\b(aclnn\w+)GetWorkspaceSize\s*\(", re.ASCII)
+# A declaration has its type in front of the name; a call has not.
+_DECLARED = re.compile(
+    r"\b(?!(?:return|co_return|else|do|throw|case)\b)[A-Za-z_]\w*\s+(aclnn\w+)GetWorkspaceSize\s*\(", re.ASCII
+)
 
 
 class Headers:
@@ -131,33 +138,58 @@ class Headers:
 
     def __init__(self, environ: Mapping[str, str], opp: Path | None = None) -> None:
         self._folders = header_folders(environ, opp)
-        self._index: dict[str, Path] | None = None
+        self._index: dict[str, list[Path]] | None = None
         self.used: dict[str, Path] = {}
 
     def __call__(self, name: str) -> str | None:
-        """The text of the first header that declares the operator called by either of its names."""
+        """The declarations of the first header that declares the operator called by either of its names, None
+        where none does.
+
+        A header whose prototype cannot be read does not hide one behind it; raises CaseFileError that names it
+        where there is no other.
+        """
         if self._index is None:
             self._index = self._read()
-        path = self._index.get(snake(name.strip()))
-        if path is None:
-            return None
-        self.used[name] = path
-        return path.read_text("utf-8", errors="replace")
+        name = name.strip()
+        refused: CaseFileError | None = None
+        for path in self._index.get(snake(name), ()):
+            text = declarations(_text(path))
+            if not any(snake(found[1]) == snake(name) for found in _DECLARED.finditer(text)):
+                continue
+            try:
+                resolve(name, signature=text)
+            except ValueError as error:
+                refused = refused or CaseFileError(f"the header {path}: {error}")
+            else:
+                self.used[name] = path
+                return text
+        if refused is not None:
+            raise refused
+        return None
 
-    def _read(self) -> dict[str, Path]:
-        found: dict[str, Path] = {}
+    def _read(self) -> dict[str, list[Path]]:
+        """Headers by the operators that they mention; whether they declare them is looked at when one is asked for."""
+        found: dict[str, list[Path]] = {}
         for folder in self._folders:
             for path in sorted(folder.rglob("*.h")):
-                for name in declared_in(path):
-                    found.setdefault(snake(name), path)
+                for name in {snake(match[1]): None for match in _ENTRY.finditer(_text(path))}:
+                    found.setdefault(name, []).append(path)
         return found
 
 
 def declared_in(path: Path) -> list[str]:
-    """The aclnn names that a header declares; none for one that is too large to be a header."""
-    if not path.is_file() or path.stat().st_size > MAX_HEADER:
-        return []
-    return [match[1] for match in _ENTRY.finditer(path.read_text("utf-8", errors="replace"))]
+    """The aclnn names that a header declares, each once."""
+    return list({match[1]: None for match in _DECLARED.finditer(declarations(_text(path)))})
+
+
+def _text(path: Path) -> str:
+    """A header's text; none of what is no file, cannot be read or is too large to be a header."""
+    try:
+        if not path.is_file() or path.stat().st_size > MAX_HEADER:
+            return ""
+        return path.read_text("utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def child_environment(
