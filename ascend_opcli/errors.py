@@ -54,6 +54,14 @@ class SurroundingsError(OpcliError):
     exit_code = ExitCode.SURROUNDINGS
 
 
+class Missing(SurroundingsError):
+    """What is not there or cannot be used, and the line that mends it."""
+
+    def __init__(self, found: str, fix: str) -> None:
+        super().__init__(f"{found}; {fix}")
+        self.found, self.fix = found, fix
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that ``word`` most likely stands for, or None where nothing is close."""
     import difflib  # only a mistake needs it, and it is slow to load

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ascend_opcli.errors import CaseFileError
+from ascend_opcli.errors import CaseFileError, UsageError
 from ascend_opcli.operators.custom import resolve
 from ascend_opcli.operators.operator import snake
 from ascend_opcli.operators.signature import declarations
@@ -76,14 +76,20 @@ def packages(environ: Mapping[str, str], opp: Path | None = None) -> list[Packag
 
 
 def package_folders(folder: Path) -> list[Path]:
-    """The packages of a folder: itself, or those under its vendors (an extracted package has them under packages)."""
+    """The packages of a folder: itself, or those under its vendors (an extracted package has them under packages).
+
+    Raises UsageError where there is none.
+    """
     for base in (folder, folder / "packages"):
         if (base / "op_api").is_dir():
             return [base]
         vendors = base / "vendors"
-        if vendors.is_dir():
-            return [vendors / name for name in _priority(vendors)]
-    return []
+        if vendors.is_dir() and (names := _priority(vendors)):
+            return [vendors / name for name in names]
+    wanted = "name an installed or extracted operator package"
+    if folder.is_dir():
+        raise UsageError(f"{folder} holds no operator package: it has neither op_api nor vendors; {wanted}")
+    raise UsageError(f"{folder} is {'a file' if folder.exists() else 'no folder that there is'}; {wanted}")
 
 
 def _priority(vendors: Path) -> list[str]:
@@ -108,7 +114,8 @@ def _priority(vendors: Path) -> list[str]:
 
 def operator_libraries(environ: Mapping[str, str], opp: Path | None = None) -> list[str]:
     """Libraries that may hold an operator, in op-plugin's order; the older ones by name alone."""
-    custom = [str(p.shared_object) for p in packages(environ, opp) if p.shared_object.is_file()]
+    # A link that leads nowhere is tried too, so that its package is not passed over in silence.
+    custom = [str(p.shared_object) for p in packages(environ, opp) if os.path.lexists(p.shared_object)]
     home = root(environ)
     newer = sorted(str(p) for p in (home / "lib64").glob("libopapi_*.so")) if home is not None else []
     return [*custom, *newer, *OLDER_LIBRARIES]

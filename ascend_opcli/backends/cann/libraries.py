@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ascend_opcli.errors import SurroundingsError
+from ascend_opcli.backends.cann.discovery import CUSTOM_LIBRARY
+from ascend_opcli.errors import Missing, SurroundingsError
+
+NO_FILE = "cannot open shared object file: No such file or directory"
+MACHINES = {0x3E: "x86_64", 0xB7: "aarch64"}
+NOWHERE = "install the operator package that has it, or name it with --opp DIR"
 
 P, U64, I64, I32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int64, ctypes.c_int32
 
@@ -51,14 +58,38 @@ class _DlInfo(ctypes.Structure):
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A library that is there and cannot be opened: what dlopen says, and the line that mends it."""
+
+    file: str
+    why: str
+    fix: str
+
+    @classmethod
+    def of(cls, file: str, error: OSError) -> Refused:
+        """The refusal that ``error`` is."""
+        why = " ".join(str(error).split())
+        fix = _mend(file, why)
+        # dlopen begins with the file that it means, which may be a library that this one needs.
+        why = why.removeprefix(f"{file}: ")
+        if why == NO_FILE and (machine := _machine(file)):
+            why += f" (it is built for {machine}, this is {platform.machine()})"
+        return cls(file, why, fix)
+
+    def __str__(self) -> str:
+        return f"{self.file} cannot be opened: {self.why}"
+
+
 class Libraries:
     """The libraries of this process. Nothing is ever closed: CANN does not survive it.
 
     ``within`` is the package that was asked for: an operator that another library serves is an error then.
+    ``refused`` has the libraries that are there and could not be opened.
     """
 
     def __init__(self, operator_libraries: Sequence[str], within: Path | None = None) -> None:
-        self._within = within.resolve() if within is not None else None
+        self._within = within
         self._meta = _open("libnnopbase.so")
         for name, (result, arguments) in META.items():
             function = getattr(self._meta, name, None)
@@ -66,7 +97,7 @@ class Libraries:
                 function.restype, function.argtypes = result, arguments
         self._names = tuple(operator_libraries)
         self._open: list[ctypes.CDLL] | None = None
-        self.missing: list[str] = []
+        self._refused: list[Refused] = []
 
     def meta(self, name: str) -> Any:
         """A function of acl_meta.h."""
@@ -78,7 +109,7 @@ class Libraries:
     def entry(self, name: str) -> Entry:
         """Both phases of an operator, from the first library that has them.
 
-        Raises SurroundingsError naming the libraries that were searched.
+        Raises Missing, which names the libraries that were searched and those that could not be opened.
         """
         for library in self._libraries():
             phase1 = getattr(library, f"{name}GetWorkspaceSize", None)
@@ -87,15 +118,34 @@ class Libraries:
                 phase1.restype = phase2.restype = I32
                 phase2.argtypes = (P, U64, P, P)
                 return Entry(phase1, phase2, self._asked(name, served_by(phase1) or library._name))
-        searched = (
-            ", ".join(os.path.basename(lib._name) for lib in self._libraries()) or "none could be opened"
-        )
-        raise SurroundingsError(f"{name} is in none of the operator libraries ({searched})")
+        searched = ", ".join(os.path.basename(file) for file in self.files()) or "none could be opened"
+        raise _missing(f"{name} is in none of the operator libraries ({searched})", NOWHERE, self.refused)
+
+    def files(self) -> list[str]:
+        """The operator libraries that are open, in their order."""
+        return [library._name for library in self._libraries()]
+
+    @property
+    def refused(self) -> list[Refused]:
+        """The operator libraries that are there and could not be opened."""
+        self._libraries()
+        return self._refused
 
     def _asked(self, name: str, file: str) -> str:
-        if self._within is not None and not Path(file).is_relative_to(self._within):
-            raise SurroundingsError(f"{name} was asked from {self._within} but is served by {file}")
+        if self._within is not None and not self._serves(self._within, file):
+            fix = f"build {name} into the package, or leave the package out to run the other one"
+            refused = [r for r in self.refused if _inside(self._within, r.file)]
+            raise _missing(f"{name} was asked from {self._within} but is served by {file}", fix, refused)
         return file
+
+    def _serves(self, package: Path, file: str) -> bool:
+        """Whether a file belongs to the package: it lies there, or the package's library is a link to it (usual in
+        development). A link to a library that serves without the package too does not count."""
+        if Path(file).is_relative_to(package.resolve()):
+            return True
+        mine = {os.path.realpath(name) for name in self._names if _inside(package, name)}
+        built_in = {os.path.realpath(name) for name in self._names if Path(name).name != CUSTOM_LIBRARY.name}
+        return file in mine - built_in
 
     def _libraries(self) -> list[ctypes.CDLL]:
         if self._open is None:
@@ -104,8 +154,49 @@ class Libraries:
                 try:
                     self._open.append(ctypes.CDLL(name, mode=os.RTLD_LAZY))
                 except OSError as error:
-                    self.missing.append(f"{name}: {error}")
+                    # One of another release that is simply not there is no fault.
+                    if os.path.lexists(name) or not str(error).startswith(f"{name}: {NO_FILE}"):
+                        self._refused.append(Refused.of(name, error))
         return self._open
+
+
+def _missing(found: str, fix: str, refused: Sequence[Refused]) -> Missing:
+    """What was found, with the libraries that may be the cause; the first of them is what must be mended."""
+    return Missing("; ".join([found, *map(str, refused)]), refused[0].fix if refused else fix)
+
+
+def _inside(package: Path, file: str) -> bool:
+    """Whether a library was found in the package, wherever a link of that name leads."""
+    path = Path(file)
+    return path.is_relative_to(package) or path.parent.resolve().is_relative_to(package.resolve())
+
+
+def _mend(file: str, why: str) -> str:
+    """What usually mends the refusal of dlopen."""
+    needed = re.match(rf"(\S+): {NO_FILE}", why)
+    if needed is not None and needed[1] != file:
+        return f"put the folder of {needed[1]} on LD_LIBRARY_PATH: source set_env.sh, or install what has it"
+    if "undefined symbol" in why:
+        return f"build {file} again, against the CANN that is installed"
+    if "version `" in why:
+        return f"build {file} again on this system: it was built with a newer C or C++ library"
+    if "Permission denied" in why:
+        return f"chmod a+r {file}"
+    return f"build or install {file} again, for {platform.machine()}"
+
+
+def _machine(file: str) -> str:
+    """What an ELF file is built for, empty where that is this machine or cannot be told."""
+    try:
+        with open(file, "rb") as stream:
+            header = stream.read(20)
+    except OSError:
+        return ""
+    if header[:4] != b"\x7fELF" or len(header) < 20:
+        return ""
+    number = int.from_bytes(header[18:20], "little" if header[5] == 1 else "big")
+    name = MACHINES.get(number, f"ELF machine {number}")
+    return "" if name == platform.machine() else name
 
 
 def _open(name: str) -> ctypes.CDLL:
@@ -113,9 +204,9 @@ def _open(name: str) -> ctypes.CDLL:
         # Operator libraries resolve against it.
         return ctypes.CDLL(name, mode=os.RTLD_GLOBAL | os.RTLD_NOW)
     except OSError as error:
-        raise SurroundingsError(
-            f"{name} cannot be opened: {error}; source set_env.sh of the CANN root"
-        ) from None
+        refused = Refused.of(name, error)
+        fix = "source set_env.sh of the CANN root" if refused.why.startswith(NO_FILE) else refused.fix
+        raise Missing(str(refused), fix) from None
 
 
 def served_by(function: Any) -> str:
