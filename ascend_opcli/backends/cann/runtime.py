@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
+import os
+import re
+import sys
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from importlib.metadata import PackageNotFoundError, distribution
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from ascend_opcli.errors import SurroundingsError
+from ascend_opcli.errors import Missing
 
 REPEAT_INITIALIZE = 100002
 HOST_TO_DEVICE = 1
@@ -21,6 +27,7 @@ L2_BYTES = 2
 HBM = 1
 HUGE_FIRST = 0
 OPT_DETERMINISTIC = 0
+INIT = "__init__.py"
 
 
 class AclFailure(Exception):
@@ -31,25 +38,64 @@ class AclFailure(Exception):
         self.call, self.code, self.text = call, code, text
 
 
+NOT_PYACL = "is not pyACL but an unrelated package of that name"
+SOURCE = "source set_env.sh of the CANN root"
+
+
 def load_pyacl() -> ModuleType:
-    """pyACL, or an error that says what is in its place and what mends it."""
-    try:
-        module = importlib.import_module("acl")
-    except ModuleNotFoundError:
-        raise SurroundingsError(
-            "pyACL cannot be imported: there is no module acl; source set_env.sh of the CANN root"
-        ) from None
-    except ImportError as error:
-        raise SurroundingsError(
-            f"pyACL cannot be imported: {error}; source set_env.sh of the CANN root"
-        ) from None
-    if not hasattr(module, "rt"):
-        place = getattr(module, "__file__", None) or "somewhere"
-        raise SurroundingsError(
-            f"the module acl at {place} is not pyACL but an unrelated package of that name;"
-            " uninstall it (pip uninstall acl) and source set_env.sh"
-        )
+    """pyACL. Raises Missing, which says what is in its place and what mends it."""
+    module = sys.modules.get("acl")
+    if module is None:
+        spec = importlib.util.find_spec("acl")
+        if spec is None:
+            raise Missing(
+                "pyACL cannot be imported: there is no module acl", f"{SOURCE}; do not pip install acl"
+            )
+        place = _place(spec)
+        try:
+            module = importlib.import_module("acl")
+        except (Exception, SystemExit) as error:
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            if place.endswith(".so") or (isinstance(error, ImportError) and _LIBRARY.search(said)):
+                raise Missing(f"pyACL at {place} cannot be imported: {said}", SOURCE) from None
+            raise _foreign(place, f": importing it raises {said}") from None
+    if not all(hasattr(module, name) for name in ("init", "finalize")) or not hasattr(
+        getattr(module, "rt", None), "set_device"
+    ):
+        place = _place(module.__spec__) if module.__spec__ is not None else "an unknown place"
+        raise _foreign(place)
     return module
+
+
+_LIBRARY = re.compile(r"\.so\b.*(shared object|undefined symbol)")
+
+
+def _place(spec: ModuleSpec) -> str:
+    """The file of a module, or the folder of one that has none."""
+    if spec.origin is not None and spec.has_location:
+        return spec.origin
+    return next(iter(spec.submodule_search_locations or ()), spec.origin or "an unknown place")
+
+
+def _foreign(place: str, how: str = "") -> Missing:
+    folder = os.path.isdir(place)
+    if folder and os.path.isfile(os.path.join(place, "acl.so")):
+        found = f"the module acl at {place} is the folder that pyACL lies in, not pyACL"
+        return Missing(found, f"put {place} itself on PYTHONPATH, or {SOURCE}")
+    what = f" (a folder without {INIT})" if folder else ""
+    return Missing(f"the module acl at {place}{what} {NOT_PYACL}{how}", f"{_rid_of(place)}, then {SOURCE}")
+
+
+def _rid_of(place: str) -> str:
+    """What takes the module out of the way: pip where it was pip that brought it."""
+    try:
+        files = distribution("acl").files or ()
+    except PackageNotFoundError:
+        files = ()
+    if any(os.path.realpath(file.locate()) == os.path.realpath(place) for file in files):
+        return "uninstall it (python3 -m pip uninstall acl)"
+    top = os.path.dirname(place) if os.path.basename(place) == INIT else place
+    return f"remove or rename {top}, or take {os.path.dirname(top)} off PYTHONPATH"
 
 
 class Runtime:
