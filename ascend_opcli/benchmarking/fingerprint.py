@@ -11,11 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ascend_opcli.backends.cann import discovery
-from ascend_opcli.backends.cann.doctor import cann_version
+from ascend_opcli.backends.cann.driver import driver_version
 
 Fingerprint = Mapping[str, str]
 
-DRIVER_FILES = ("/usr/local/Ascend/driver/version.info", "/etc/ascend_install.info")
 _CLOCK = re.compile(r"^\s*Aicore Freq\s*\(MHz\)\s*:\s*(\d+)", re.IGNORECASE | re.MULTILINE)
 
 # In the order in which a difference is told: what explains most comes first.
@@ -65,21 +64,11 @@ def of_device(
     home = discovery.root(environ)
     found = {
         "soc": said.get("soc", ""),
-        "cann": said.get("cann", "") or ((cann_version(home) or "") if home is not None else ""),
+        "cann": said.get("cann", "") or ((discovery.cann_version(home) or "") if home is not None else ""),
         "driver": driver_version(),
         "clock": device_clock(device, environ),
     }
     return {key: value for key, value in found.items() if value}
-
-
-def driver_version() -> str:
-    """The version that the driver's own file names, empty where there is none."""
-    for name in DRIVER_FILES:
-        for line in _text(Path(name)).splitlines():
-            key, _, value = line.partition("=")
-            if key.strip().lower() in ("version", "driver_version"):
-                return value.strip()
-    return ""
 
 
 def device_clock(device: int, environ: Mapping[str, str] = os.environ) -> str:

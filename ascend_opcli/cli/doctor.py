@@ -27,17 +27,17 @@ def doctor(
 ) -> None:
     """Say what of CANN, pyACL, libraries and devices is there, what is missing, and the command that mends it.
 
-    Exit 3 where a device run cannot work; host runs work without any of it.
+    Exit 3 where a device run cannot work, or not of an OPERATOR that is named; host runs work without any of it.
     """
-    from ascend_opcli.backends.cann.doctor import device_ready, examine
+    from ascend_opcli.backends.cann.doctor import device_ready, examine, operators_ready
     from ascend_opcli.reporting.doctor import dump_findings, finding_lines
     from ascend_opcli.reporting.files import write_text
 
     findings = examine(os.environ, tuple(operators or ()), opp, device)
-    ready = device_ready(findings)
+    ready, there = device_ready(findings), operators_ready(findings)
     if json is not None:
-        write_text(json, [dump_findings(findings, ready)])
+        write_text(json, [dump_findings(findings, ready, there)])
     if json != "-":
-        for line in finding_lines(findings, ready):
+        for line in finding_lines(findings, ready, there):
             typer.echo(line)
-    raise typer.Exit(ExitCode.PASSED if ready else ExitCode.SURROUNDINGS)
+    raise typer.Exit(ExitCode.PASSED if ready and all(there.values()) else ExitCode.SURROUNDINGS)

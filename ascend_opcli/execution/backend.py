@@ -78,6 +78,16 @@ class OnDevice:
                 None  # a SoC that nobody has mapped: the contract of the default product is only noted
             )
 
+    def cann(self) -> str | None:
+        """The version that the runtime of the device says of itself, None on one that cannot be asked."""
+        from ascend_opcli.backends.cann.device import Device
+        from ascend_opcli.backends.cann.timing import About
+
+        if not isinstance(self._device, Device):
+            return self._device.cann() or None
+        said = self._device.ask(About())
+        return (said["cann"] or None) if isinstance(said, dict) else None
+
     def refuse(self, operator: Operator, case: Case, product: str) -> Outcome | None:  # noqa: ARG002
         return None  # on a device the operator decides
 
@@ -197,11 +207,15 @@ def installed_cann(environ: Mapping[str, str] = os.environ) -> str | None:
     """The version of the CANN that the environment names, None where there is none or it does not say."""
     if not cann_traces(environ):
         return None
-    from ascend_opcli.backends.cann.discovery import root
-    from ascend_opcli.backends.cann.doctor import cann_version
+    from ascend_opcli.backends.cann.discovery import cann_version, root
 
     home = root(environ)
     return cann_version(home) if home is not None else None
+
+
+def running_cann(executor: Executor) -> str | None:
+    """The version of the CANN that the executor runs on, for an installation whose files do not say it."""
+    return executor.cann() if isinstance(executor, OnDevice) else None
 
 
 def product_of(case: Case, executor: Executor, default: str | None) -> str:

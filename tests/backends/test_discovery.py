@@ -189,3 +189,26 @@ def test_a_worker_sees_the_package_first_and_no_stub_libraries(tree: Path) -> No
     made = discovery.child_environment(given, tree / "given")
     assert made["ASCEND_CUSTOM_OPP_PATH"] == f"{tree / 'given'}:{tree / 'mine'}"
     assert made["LD_LIBRARY_PATH"] == "/opt/cann/lib64"
+
+
+def test_a_pipe_in_the_place_of_a_library_is_not_waited_for(tree: Path) -> None:
+    library = tree / "mine/op_api/lib/libcust_opapi.so"
+    library.unlink()
+    os.mkfifo(library)
+    assert str(library) not in discovery.operator_libraries(environment(tree))
+    library.unlink()
+    library.symlink_to("/nowhere")
+    assert str(library) in discovery.operator_libraries(environment(tree))
+
+
+def test_a_package_that_is_named_twice_counts_once(tree: Path) -> None:
+    given = {
+        **environment(tree),
+        "ASCEND_CUSTOM_OPP_PATH": f"{tree / 'given'}:{tree / 'mine'}:{tree / 'mine'}",
+    }
+    assert [p.origin for p in discovery.packages(given, tree / "given")][:2] == [
+        "--opp",
+        "ASCEND_CUSTOM_OPP_PATH",
+    ]
+    libraries = discovery.operator_libraries(given, tree / "given")
+    assert len(libraries) == len(set(libraries))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import glob
 import os
 import re
 from collections.abc import Mapping
@@ -48,6 +49,13 @@ class Package:
         return self.folder / CUSTOM_LIBRARY
 
     @property
+    def is_built(self) -> bool:
+        """Whether something is in the place of its library that can be tried. A link that leads nowhere can, so that
+        the package is not passed over in silence; a pipe cannot, it would keep the caller waiting."""
+        path = self.shared_object
+        return path.is_file() or path.is_dir() or (path.is_symlink() and not path.exists())
+
+    @property
     def headers(self) -> Path:
         """Its prototypes."""
         return self.folder / CUSTOM_HEADERS
@@ -64,6 +72,23 @@ def roots_on_disk() -> list[Path]:
     return [path for path in (Path(r).expanduser() for r in USUAL_ROOTS) if path.is_dir()]
 
 
+def cann_version(home: Path) -> str | None:
+    """The version that a root says of itself, None where no file has it."""
+    candidates = [home / "version.cfg", home / "version.info", home / "share/info/runtime/version.info"]
+    candidates += [Path(p) for p in sorted(glob.glob(str(home / "*" / "version.info")))]
+    candidates += [Path(p) for p in sorted(glob.glob(str(home / "*-linux" / "*.info")))]
+    for path in candidates:
+        try:
+            text = path.read_text("utf-8", errors="replace")[:65536]
+        except OSError:
+            continue
+        for line in text.splitlines():
+            key, _, value = line.partition("=")
+            if key.strip().lower() in ("version", "toolkit_running_version", "runtime_running_version"):
+                return value.strip().strip("[]").rpartition(":")[2]
+    return None
+
+
 def packages(environ: Mapping[str, str], opp: Path | None = None) -> list[Package]:
     """Custom operator packages in the order in which their symbols count: ``opp`` first."""
     found = [Package(folder, "--opp") for folder in package_folders(opp)] if opp is not None else []
@@ -72,7 +97,11 @@ def packages(environ: Mapping[str, str], opp: Path | None = None) -> list[Packag
     if environ.get("ASCEND_OPP_PATH"):
         vendors = Path(environ["ASCEND_OPP_PATH"]) / "vendors"
         found += [Package(vendors / name, "vendors") for name in _priority(vendors)]
-    return found
+    # A worker's environment names the package of --opp too.
+    first: dict[str, Package] = {}
+    for package in found:
+        first.setdefault(os.path.realpath(package.folder), package)
+    return list(first.values())
 
 
 def package_folders(folder: Path) -> list[Path]:
@@ -114,8 +143,7 @@ def _priority(vendors: Path) -> list[str]:
 
 def operator_libraries(environ: Mapping[str, str], opp: Path | None = None) -> list[str]:
     """Libraries that may hold an operator, in op-plugin's order; the older ones by name alone."""
-    # A link that leads nowhere is tried too, so that its package is not passed over in silence.
-    custom = [str(p.shared_object) for p in packages(environ, opp) if os.path.lexists(p.shared_object)]
+    custom = [str(p.shared_object) for p in packages(environ, opp) if p.is_built]
     home = root(environ)
     newer = sorted(str(p) for p in (home / "lib64").glob("libopapi_*.so")) if home is not None else []
     return [*custom, *newer, *OLDER_LIBRARIES]

@@ -2,60 +2,67 @@
 
 from __future__ import annotations
 
-import glob
-import importlib.util
+import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ascend_opcli.backends.cann import discovery
+from ascend_opcli.backends.cann import discovery, driver, probe, symbols
+from ascend_opcli.backends.cann.finding import MISSING, NOTE, OK, Finding
+from ascend_opcli.errors import CaseFileError
 from ascend_opcli.operators.catalog import UnknownOperator, find
 from ascend_opcli.operators.operator import snake
-from ascend_opcli.operators.products import PRODUCTS, product
 from ascend_opcli.operators.signature import find as find_signature
 
 PROBE_TIMEOUT = 120.0
-OK, NOTE, MISSING = "ok", "note", "missing"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing looked at: ok, a note, or missing with the line that mends it."""
-
-    state: str
-    what: str
-    found: str
-    fix: str = ""
 
 
 def examine(
     environ: Mapping[str, str], operators: tuple[str, ...] = (), opp: Path | None = None, device: int = 0
 ) -> list[Finding]:
-    """Look at everything; nothing is changed, and nothing that is missing stops the rest."""
-    findings = [
+    """Look at everything; nothing is changed, and nothing that is missing stops the rest.
+
+    Raises UsageError where ``opp`` is no operator package.
+    """
+    packages = list(_packages(environ, opp))
+    machine = list(driver.examine(environ, device))
+    settings = [_numpy(environ), *_roots(environ)]
+    names = tuple(_full(name) for name in operators)
+    # A device is opened only where nothing stands in its way: what it would say is less clear than what is missing.
+    clear = not any(f.state == MISSING for f in (*settings, *machine))
+    seen = Seen.by_child(environ, opp, device if clear else None, names)
+    return [
         Finding(OK, "Python", f"{platform.python_version()} ({sys.executable})"),
-        _numpy(environ),
-        *_roots(environ),
-        _pyacl(),
-        *_libraries(environ, opp),
+        settings[0],
+        *_versions(environ, seen.cann),
+        *settings[1:],
+        *seen.of(probe.PYACL, probe.RUNTIME, probe.LIBRARIES),
         *_stubs(environ),
-        _devices(),
-        *_packages(environ, opp),
+        *machine,
+        *packages,
+        *seen.of(probe.DEVICE),
+        *([] if clear else [Finding(NOTE, f"device {device}", "not opened: what is missing comes first")]),
+        *(f for name in operators for f in _operator(name, environ, opp, seen)),
     ]
-    if not any(f.state == MISSING for f in findings):
-        findings += _probe(environ, operators, opp, device)
-    findings += [f for name in operators for f in _header(name, environ, opp)]
-    return findings
 
 
 def device_ready(findings: list[Finding]) -> bool:
     """Whether a device run can work."""
-    return not any(f.state == MISSING for f in findings)
+    return not any(f.state == MISSING and not f.operator for f in findings)
+
+
+def operators_ready(findings: list[Finding]) -> dict[str, bool]:
+    """Whether a device run of each operator that was asked for can work, as far as the operator goes."""
+    ready: dict[str, bool] = {}
+    for finding in findings:
+        if finding.operator:
+            ready[finding.operator] = ready.get(finding.operator, True) and finding.state != MISSING
+    return ready
 
 
 def _numpy(environ: Mapping[str, str]) -> Finding:
@@ -88,7 +95,6 @@ def _roots(environ: Mapping[str, str]) -> Iterator[Finding]:
         fix = f"source {on_disk[0]}/set_env.sh" if on_disk else "source set_env.sh of the installed root"
         yield Finding(MISSING, "CANN", f"ASCEND_HOME_PATH names {home}, which does not exist", fix)
         return
-    yield Finding(OK, "CANN", f"{home}, {cann_version(home) or 'version unknown'}")
     if not environ.get("ASCEND_OPP_PATH"):
         yield Finding(MISSING, "operators", "ASCEND_OPP_PATH is not set", f"source {home}/set_env.sh")
     elif not Path(environ["ASCEND_OPP_PATH"]).is_dir():
@@ -100,77 +106,21 @@ def _roots(environ: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
-def cann_version(home: Path) -> str | None:
-    """The version that a root says of itself, None where no file has it."""
-    candidates = [home / "version.cfg", home / "version.info"]
-    candidates += [Path(p) for p in sorted(glob.glob(str(home / "*" / "version.info")))]
-    candidates += [Path(p) for p in sorted(glob.glob(str(home / "*-linux" / "*.info")))]
-    for path in candidates:
-        try:
-            text = path.read_text("utf-8", errors="replace")[:65536]
-        except OSError:
-            continue
-        for line in text.splitlines():
-            key, _, value = line.partition("=")
-            if key.strip().lower() in ("version", "toolkit_running_version", "runtime_running_version"):
-                return value.strip().strip("[]").rpartition(":")[2]
-    return None
-
-
-def _pyacl() -> Finding:
-    spec = importlib.util.find_spec("acl")
-    if spec is None:
-        return Finding(
-            MISSING, "pyACL", "no module acl", "source set_env.sh of the CANN root; do not pip install acl"
-        )
-    place = spec.origin or "a namespace package"
-    if _is_foreign():
-        fix = "python3 -m pip uninstall acl, then source set_env.sh"
-        return Finding(MISSING, "pyACL", f"{place} is an unrelated package called acl", fix)
-    return Finding(OK, "pyACL", place)
-
-
-def _is_foreign() -> bool:
-    """PyPI's acl has metadata of its own; pyACL is no distribution."""
-    try:
-        version("acl")
-    except PackageNotFoundError:
-        return False
-    return True
-
-
-def _libraries(environ: Mapping[str, str], opp: Path | None) -> Iterator[Finding]:
+def _versions(environ: Mapping[str, str], running: str) -> Iterator[Finding]:
+    """The version that the root's files name, and that of the runtime which was loaded."""
     home = discovery.root(environ)
     if home is None or not home.is_dir():
         return
-    for names in (("libascendcl.so", "libacl_rt.so"), ("libnnopbase.so",)):
-        place = next((p for n in names for p in _on_path(n, environ)), None)
-        if place is None:
-            fix = f"source {home}/set_env.sh" if _below(home, names) else "install the CANN toolkit anew"
-            yield Finding(MISSING, names[0], "not on LD_LIBRARY_PATH", fix)
-        else:
-            yield Finding(OK, names[0], place)
-    holders = [
-        name
-        for name in discovery.operator_libraries(environ, opp)
-        if (os.path.isabs(name) and os.path.isfile(name)) or _on_path(name, environ)
-    ]
-    if not holders:
-        fix = "install the operator package (ops) of this CANN version and SoC"
-        yield Finding(MISSING, "operator libraries", "no libopapi*.so", fix)
-    for holder in holders:
+    filed = discovery.cann_version(home)
+    if filed and running and filed.split(".")[:2] != running.split(".")[:2]:
+        fix = f"source {home}/set_env.sh in a shell of its own, so that no other CANN is on LD_LIBRARY_PATH"
+        yield Finding(NOTE, "CANN", f"{home}, {filed}; the runtime that is loaded says {running}", fix)
+    elif filed or running:
+        yield Finding(OK, "CANN", f"{home}, {filed or f'{running} as the runtime says'}")
+    else:
         yield Finding(
-            OK, "operator library", holder if os.path.isabs(holder) else _on_path(holder, environ)[0]
+            OK, "CANN", f"{home}, version not checked: no file names it and no runtime could be asked"
         )
-
-
-def _on_path(name: str, environ: Mapping[str, str]) -> list[str]:
-    folders = [f for f in environ.get("LD_LIBRARY_PATH", "").split(":") if f]
-    return [path for path in (os.path.join(f, name) for f in folders) if os.path.isfile(path)]
-
-
-def _below(home: Path, names: tuple[str, ...]) -> bool:
-    return any((home / "lib64" / name).is_file() for name in names)
 
 
 def _stubs(environ: Mapping[str, str]) -> Iterator[Finding]:
@@ -180,108 +130,157 @@ def _stubs(environ: Mapping[str, str]) -> Iterator[Finding]:
             yield Finding(NOTE, "stub libraries", f"{folder} is on LD_LIBRARY_PATH and answers 100039", fix)
 
 
-def _devices() -> Finding:
-    files = sorted(glob.glob("/dev/davinci[0-9]*"))
-    if not files:
-        fix = "install the driver and firmware, or map /dev/davinci* into the container"
-        return Finding(NOTE, "device files", "no /dev/davinci*", fix)
-    closed = [f for f in files if not os.access(f, os.R_OK | os.W_OK)]
-    if closed:
-        fix = "add the user to the group HwHiAiUser"
-        return Finding(MISSING, "device files", f"no permission for {', '.join(closed)}", fix)
-    return Finding(OK, "device files", ", ".join(files))
-
-
 def _packages(environ: Mapping[str, str], opp: Path | None) -> Iterator[Finding]:
     """Custom packages, and the built-in operators that they shadow."""
     known: dict[str, Path] = {}
     for package in discovery.packages(environ, opp):
-        if not package.shared_object.is_file():
+        if not package.is_built:
             fix = "check the path, or build the package again"
-            yield Finding(
-                NOTE, "package", f"{package.folder} ({package.origin}) has no {discovery.CUSTOM_LIBRARY}", fix
-            )
+            there = f"has no {discovery.CUSTOM_LIBRARY}" if package.folder.is_dir() else "does not exist"
+            yield Finding(NOTE, "package", f"{package.folder} ({package.origin}) {there}", fix)
             continue
         yield Finding(OK, "package", f"{package.folder} ({package.origin})")
-        headers = package.headers.rglob("*.h") if package.headers.is_dir() else ()
-        for path in sorted(headers):
-            for name in discovery.declared_in(path):
-                try:
-                    find(name)
-                except UnknownOperator:
-                    pass
-                else:
-                    fix = f"unset ASCEND_CUSTOM_OPP_PATH or remove {package.folder} to use the built-in one"
-                    yield Finding(
-                        NOTE, "shadowed", f"{name} of {package.folder} goes before the built-in one", fix
-                    )
-                if name in known:
-                    fix = "keep one of them: two packages with the same operator crash in tiling"
-                    yield Finding(NOTE, "twice", f"{name} is in {known[name]} and {package.folder}", fix)
-                known.setdefault(name, package.folder)
+        for name in _names(package):
+            if _catalogued(name):
+                fix = f"unset ASCEND_CUSTOM_OPP_PATH or remove {package.folder} to use the built-in one"
+                if package.origin == "--opp":
+                    fix = "leave out --opp to use the built-in one"
+                yield Finding(
+                    NOTE, "shadowed", f"{name} of {package.folder} goes before the built-in one", fix
+                )
+            elsewhere = known.setdefault(name, package.folder)
+            if elsewhere.resolve() != package.folder.resolve():
+                fix = "keep one of them: two packages with the same operator crash in tiling"
+                yield Finding(NOTE, "twice", f"{name} is in {elsewhere} and {package.folder}", fix)
 
 
-# --- what needs the device ------------------------------------------------------------------------------------
+def _names(package: discovery.Package) -> list[str]:
+    """The operators that a package serves: what its library defines; where that cannot be read, what it declares."""
+    defined = symbols.defined(package.shared_object)
+    if defined:
+        return sorted(defined)
+    headers = sorted(package.headers.rglob("*.h")) if package.headers.is_dir() else []
+    return list({name: None for path in headers for name in discovery.declared_in(path)})
 
-_SCRIPT = """
-import json, os, sys
-from pathlib import Path
-from ascend_opcli.backends.cann.discovery import operator_libraries
-from ascend_opcli.backends.cann.libraries import Libraries
-from ascend_opcli.backends.cann.runtime import Runtime, load_pyacl
-opp = Path(sys.argv[2]) if sys.argv[2] else None
-said = {"entries": {}}
-acl = load_pyacl()
-with Runtime(acl, int(sys.argv[1])) as runtime:
-    said["soc"] = runtime.soc_name()
-    libraries = Libraries(operator_libraries(os.environ, opp))
-    for name in sys.argv[3:]:
+
+def _catalogued(name: str) -> bool:
+    try:
+        find(name)
+    except UnknownOperator:
+        return False
+    return True
+
+
+# --- what must be loaded --------------------------------------------------------------------------------------
+
+
+class Seen:
+    """What the child said: findings by stage, and the version of the runtime that it loaded."""
+
+    def __init__(self) -> None:
+        self.cann = ""
+        self._findings: list[tuple[str, Finding]] = []
+
+    def of(self, *stages: str) -> list[Finding]:
+        """The findings of some stages, in their order."""
+        return [finding for stage, finding in self._findings if stage in stages]
+
+    @classmethod
+    def by_child(
+        cls, environ: Mapping[str, str], opp: Path | None, device: int | None, names: tuple[str, ...]
+    ) -> Seen:
+        """Load and open everything in a process of its own: a broken driver or library must not take the doctor
+        along. Where the device does, the libraries are looked at in another one."""
+        seen = cls()
+        lost = seen._run(environ, opp, device, names)
+        if lost is not None:
+            seen._findings.append(lost)
+        if lost is not None and lost[0] == probe.DEVICE and not seen.of(probe.LIBRARIES):
+            again = cls()
+            again._run(environ, opp, None, names)
+            seen._findings += [f for f in again._findings if f[0] in (probe.LIBRARIES, probe.OPERATORS)]
+        return seen
+
+    def _run(
+        self, environ: Mapping[str, str], opp: Path | None, device: int | None, names: tuple[str, ...]
+    ) -> tuple[str, Finding] | None:
+        """Run the child; the stage in which it was lost and what that means, None where it came to its end."""
+        number = "" if device is None else str(device)
+        child = discovery.child_environment(environ, opp)
+        child["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
+        command = [sys.executable, "-m", probe.__name__, number, str(opp or ""), *names]
+        # It sees the folders that a worker sees.
+        with subprocess.Popen(
+            command, env=child, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+        ) as process:
+            late = False
+            try:
+                out, err = process.communicate(timeout=PROBE_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                late = True
+                process.kill()
+                out, err = process.communicate()
+        stage, name = "", ""
+        for line in out.decode("utf-8", "replace").splitlines():
+            if not line.startswith(probe.MARK):
+                continue
+            said = json.loads(line.removeprefix(probe.MARK))
+            stage = said["stage"]
+            name = said.get("begins", name)
+            self.cann = said.get("cann", self.cann)
+            if "finding" in said:
+                self._findings.append((stage, Finding(**said["finding"])))
+        if process.returncode == 0:
+            return None
+        words = [line for line in err.decode("utf-8", "replace").splitlines() if line.strip()]
+        how = f"exited with {process.returncode}"
+        if process.returncode < 0:
+            how = f"ended with {signal.Signals(-process.returncode).name}"
+        if late:
+            how = f"gave no answer within {PROBE_TIMEOUT:.0f} s"
+        last = f" ({words[-1].strip()})" if words and not late else ""
+        if stage == probe.DEVICE:
+            fix = "check npu-smi info; another process may hold the device"
+            return stage, Finding(MISSING, f"device {device}", f"the process that opens it {how}{last}", fix)
+        if stage == probe.END:
+            return probe.DEVICE, Finding(
+                NOTE, f"device {device}", f"after all was closed, the process {how}{last}"
+            )
+        fix = f"install what has {name or stage or 'opcli'} anew"
+        what = f"loading {name or stage}" if stage else "the process that looks"
+        return stage or probe.PYACL, Finding(MISSING, stage or "CANN", f"{what}: it {how}{last}", fix)
+
+
+# --- operators ------------------------------------------------------------------------------------------------
+
+
+def _operator(asked: str, environ: Mapping[str, str], opp: Path | None, seen: Seen) -> Iterator[Finding]:
+    """Which library has it, and whether the installed header and the catalog agree."""
+    full = _full(asked)
+    entry = [f for f in seen.of(probe.OPERATORS) if f.operator == full]
+    said = list(_header(full, environ, opp))
+    if not said and not any(f.state == OK for f in entry):
         try:
-            said["entries"][name] = [True, libraries.entry(name).file]
-        except Exception as error:
-            said["entries"][name] = [False, str(error)]
-print("\\n" + json.dumps(said))
-"""
-
-
-def _probe(
-    environ: Mapping[str, str], operators: tuple[str, ...], opp: Path | None, device: int
-) -> Iterator[Finding]:
-    """Open the device in a process of its own: a broken driver must not take the doctor along."""
-    import json
-
-    child = discovery.child_environment(environ, opp)
-    child["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
-    command = [sys.executable, "-c", _SCRIPT, str(device), str(opp or ""), *(_full(n) for n in operators)]
-    try:
-        done = subprocess.run(
-            command,
-            env=child,
-            capture_output=True,
-            text=True,
-            timeout=PROBE_TIMEOUT,
-            check=False,
-            errors="replace",
+            find(asked)
+        except UnknownOperator as error:
+            fix = "check the name; an operator of your own needs --opp DIR, its header or a signature in the case"
+            found = "found nowhere: no header declares it and the catalog does not have it"
+            if entry:
+                found += f"; {entry[0].found}"
+                fix = entry[0].fix if "cannot be opened" in entry[0].found else fix
+            found += f"; {error}"
+            yield Finding(MISSING, full, found, fix, full)
+            return
+    yield from entry
+    yield from said or [
+        Finding(
+            NOTE,
+            full,
+            "no header declares it and the catalog does not have it",
+            "give the case its signature",
+            full,
         )
-        said = json.loads(done.stdout.strip().rpartition("\n")[2])
-    except subprocess.TimeoutExpired:
-        fix = "check npu-smi info; another process may hold the device"
-        yield Finding(MISSING, f"device {device}", f"did not open within {PROBE_TIMEOUT:.0f} s", fix)
-        return
-    except ValueError:
-        last = (done.stderr.strip() or done.stdout.strip() or f"exit {done.returncode}").splitlines()[-1]
-        fix = "opcli codes CODE says what a code means; npu-smi info shows the driver's view"
-        yield Finding(MISSING, f"device {device}", last, fix)
-        return
-    soc = said["soc"]
-    try:
-        named = product(soc)
-        yield Finding(OK, f"device {device}", f"{soc}, product {named} ({PRODUCTS[named]})")
-    except ValueError:
-        yield Finding(NOTE, f"device {device}", f"{soc}, a SoC that no product is known for", "use --product")
-    for name, (there, text) in said["entries"].items():
-        fix = "install the operator package that has it, or name it with --opp DIR"
-        yield Finding(OK, name, f"served by {text}") if there else Finding(MISSING, name, text, fix)
+    ]
 
 
 def _full(name: str) -> str:
@@ -293,31 +292,29 @@ def _full(name: str) -> str:
         )
 
 
-def _header(name: str, environ: Mapping[str, str], opp: Path | None) -> Iterator[Finding]:
-    """Whether the installed header and the catalog agree."""
-    full = _full(name)
+def _header(full: str, environ: Mapping[str, str], opp: Path | None) -> Iterator[Finding]:
+    """Whether the installed header and the catalog agree; nothing where neither has the operator."""
     headers = discovery.Headers(environ, opp)
-    text = headers(full)
+    try:
+        text = headers(full)
+    except CaseFileError as error:
+        yield Finding(NOTE, full, str(error), "give the case a signature of its own", full)
+        return
     if text is None:
-        try:
-            find(full)
-        except UnknownOperator as error:
-            fix = "check the name; an operator of your own needs its header or a signature in the case"
-            yield Finding(NOTE, full, str(error), fix)
-        else:
-            yield Finding(NOTE, full, "no installed header declares it; the catalog's signature is used")
+        if _catalogued(full):
+            found = "no installed header declares it; the catalog's signature is used"
+            yield Finding(NOTE, full, found, operator=full)
         return
     path = headers.used[full]
     try:
-        declared = [(p.type, p.name) for p in find_signature(text, full).params]
-        known = [(p.type, p.name) for p in find(full).signature.params]
+        known = find(full).signature
     except UnknownOperator:
-        yield Finding(OK, full, f"declared by {path}; the catalog does not know it")
+        yield Finding(OK, full, f"declared by {path}; the catalog does not know it", operator=full)
         return
-    except ValueError as error:
-        yield Finding(NOTE, full, f"{path}: {error}", "give the case a signature of its own")
-        return
-    if [t for t, _ in declared] == [t for t, _ in known]:
-        yield Finding(OK, full, f"{path} and the catalog agree ({snake(full)})")
+    io = {p.name: p.io for p in known.params}
+    declared = find_signature(text, full, io=io)
+    if [p.type for p in declared.params] == [p.type for p in known.params]:
+        yield Finding(OK, full, f"{path} and the catalog agree ({snake(full)})", operator=full)
     else:
-        yield Finding(NOTE, full, f"{path} and the catalog differ; the header counts", "see opcli ops show")
+        found = f"{path} and the catalog differ; the header counts"
+        yield Finding(NOTE, full, found, "see opcli ops show", full)

@@ -50,6 +50,10 @@ class InProcess:
         self._session.close()
         self._remove()
 
+    def cann(self) -> str:
+        """The version of the runtime in use; empty on a CANN that cannot be asked."""
+        return self._session.runtime.cann_version()
+
     def run(self, signature: Signature, case: Case, product: str) -> Outcome:
         """The outcome of one case; what the kernel prints meanwhile is kept out of our own streams."""
         self._plog.mark()
