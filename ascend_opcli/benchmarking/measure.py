@@ -136,7 +136,7 @@ def _one(
 ) -> Measurement:
     case = rung.case
     product = bench.product or case.product or settings.product or DEFAULT_PRODUCT
-    reason = _not_timed(case, bench, product, settings.cann)
+    reason = _not_timed(case, bench, product, settings.cann or bench.fingerprint.get("cann"))
     if reason is not None:
         return dataclasses.replace(blank, reason=reason)
     operator = operator_of(case, allow_code=settings.allow_code)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ascend_opcli.casefile.applies import not_here
 from ascend_opcli.casefile.inline import repro
 from ascend_opcli.errors import CaseFileError, OpcliError, UsageError
-from ascend_opcli.execution.backend import Executor, Host, product_of
+from ascend_opcli.execution.backend import Executor, Host, product_of, running_cann
 from ascend_opcli.execution.memory import too_large
 from ascend_opcli.model import Call, Case, Outcome, Result, StandardChoice, Timings, Verdict, Word
 from ascend_opcli.operators.call import make_call
@@ -77,9 +77,10 @@ def run_case(case: Case, settings: Settings, executor: Executor, earlier: Earlie
     product = product_of(case, executor, settings.product)
     result = Result(case, product, executor.name, Verdict(Word.SKIP))
     made: _Made | None = None
-    reason = not_here(
-        case, product, backend=executor.name, device_product=executor.product, cann=settings.cann
-    )
+    cann = settings.cann
+    if cann is None and case.only is not None and case.only.cann is not None:
+        cann = running_cann(executor)
+    reason = not_here(case, product, backend=executor.name, device_product=executor.product, cann=cann)
     if reason is None:
         try:
             result, made = _run(case, settings, executor, result, earlier)

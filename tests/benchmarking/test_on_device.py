@@ -327,3 +327,15 @@ def test_without_msprof_it_says_so_and_exits_3(bench_on_device: BenchOnDevice, t
     )
     assert ran.code == 3
     assert "ASCEND_RT_VISIBLE_DEVICES" in ran.err
+
+
+@pytest.mark.parametrize(("bound", "word"), [(">=8.5", "OK"), (">=9.2", "SKIP")])
+def test_only_cann_asks_the_runtime_where_no_file_says_the_version(
+    bench_on_device: BenchOnDevice, case_file: CaseFile, bound: str, word: str
+) -> None:
+    path = case_file(f"""
+        op: elu_backward
+        cases: [{{name: a, dtype: float32, shape: [4, 1024], only: {{cann: '{bound}'}}}}]
+    """)
+    ran = bench_on_device(path, **ours("100us"))
+    assert ran.row["verdict"] == word, ran.out + ran.err
