@@ -166,8 +166,9 @@ class Case:
 
     ``operator`` is the aclnn name. ``arguments`` holds every parameter of the signature, in its order.
     ``status`` is None where the case does not demand one (success is expected then, and on a device a
-    refusal by contract is only noted). ``source`` is the case as plain data, fit to be printed as one
-    stand-alone document.
+    refusal by contract is only noted). ``open_outputs`` names outputs whose shape is that of the reference's
+    result, which only a run can tell. ``source`` is the case as plain data, fit to be printed as one stand-alone
+    document.
     """
 
     path: str
@@ -189,6 +190,7 @@ class Case:
     known_issue: KnownIssue | None = None
     repeat: int = 1
     deterministic: int | None = None
+    open_outputs: tuple[str, ...] = ()
     source: Mapping[str, object] = field(default_factory=dict)
 
     @property

@@ -104,6 +104,7 @@ def build(
         known_issue=_known_issue(node.entries["known_issue"]) if "known_issue" in node.entries else None,
         repeat=read.whole(repeat, "repeat", 1, MAX_REPEAT) if repeat is not None else 1,
         deterministic=_deterministic(node.get("deterministic"), repeat is not None),
+        open_outputs=_open(node, operator, made),
         source={key: source[key] for key in keys.LEVELS["a case"] if key in source},
         **wanted,
     )
@@ -132,6 +133,20 @@ def _arguments(node: Mapping, operator: Operator, folder: Path) -> dict[str, Arg
             else:
                 made[param.name] = arguments.output(written, param, operator.infer_output(param.name, made))
     return {p.name: made[p.name] for p in signature.params}
+
+
+def _open(node: Mapping, operator: Operator, made: dict[str, Argument]) -> tuple[str, ...]:
+    """The outputs of which neither the case nor shapes alone say how large they are."""
+    if not operator.open_outputs:
+        return ()
+    written = read.section(node, "outputs")
+    return tuple(
+        p.name
+        for p in operator.signature.outputs
+        if p.io == "out"
+        and (written is None or p.name not in written.entries)
+        and (p.name not in operator.outputs or operator.outputs[p.name](made) is None)
+    )
 
 
 def _kind(param: Param) -> str:

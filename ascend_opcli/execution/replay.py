@@ -36,6 +36,7 @@ from ascend_opcli.model import (
     TensorSpec,
     Values,
 )
+from ascend_opcli.operators.code import parts
 from ascend_opcli.operators.custom import is_code
 from ascend_opcli.tensors import files, layout
 from ascend_opcli.tensors.data import generate
@@ -214,9 +215,10 @@ class Saver:
     def _reference(self, case: Case, name: str) -> str:
         """The reference of the case; a file of code is copied beside it, for a path may not lead out of the folder."""
         assert case.reference is not None
-        if not is_code(case.reference):
+        named = parts(case.reference)
+        if named is None:
             return case.reference
-        file, _, function = case.reference.rpartition(":")
+        file, function = named
         source = Path(case.path).resolve().parent / file
         copy = f"{name}.reference.py"
         with open(source, "rb") as stream:
@@ -224,7 +226,7 @@ class Saver:
         if len(text) > MAX_REFERENCE:
             raise OSError(0, f"larger than {MAX_REFERENCE // MIB} MiB", str(source))
         _put(self.folder / copy, lambda out: out.write(text))
-        return f"{copy}:{function}"
+        return f"{copy}:{function}" if function else copy
 
 
 class _Stored:

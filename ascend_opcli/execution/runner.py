@@ -15,7 +15,7 @@ from ascend_opcli.errors import CaseFileError, OpcliError, UsageError
 from ascend_opcli.execution.backend import Executor, Host, product_of
 from ascend_opcli.execution.memory import too_large
 from ascend_opcli.model import Call, Case, Outcome, Result, StandardChoice, Timings, Verdict, Word
-from ascend_opcli.operators.call import make_call
+from ascend_opcli.operators.call import make_call, with_result_shapes
 from ascend_opcli.operators.custom import operator_of
 from ascend_opcli.operators.evaluate import Golden, ReferenceFailure, golden
 from ascend_opcli.operators.operator import Operator
@@ -132,6 +132,7 @@ def _run(
     if settings.inputs_sha256 is not None and call.inputs_sha256 != settings.inputs_sha256.lower():
         wanted, got = settings.inputs_sha256, call.inputs_sha256
         raise UsageError(f"the inputs of {case.id} are not the same: expected sha256 {wanted}, got {got}")
+    case, call = with_result_shapes(case, call, operator)
     with clock("run"):
         outcome = executor.run(operator, case, call)
     verdict, truth = judge_status(case, outcome), None

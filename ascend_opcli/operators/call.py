@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 from ascend_opcli.model import Attribute, Bound, Call, Case, TensorSpec
+from ascend_opcli.operators.evaluate import result_shapes
+from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.signature import Signature
+from ascend_opcli.tensors import layout
 from ascend_opcli.tensors.data import make_tensor
 from ascend_opcli.tensors.hashing import inputs_sha256
 
@@ -27,3 +33,29 @@ def _bind(name: str, argument: TensorSpec | tuple[TensorSpec, ...] | Attribute |
     if isinstance(argument, tuple):
         return tuple(make_tensor(f"{name}[{i}]", spec, seed) for i, spec in enumerate(argument))
     return argument
+
+
+def with_result_shapes(case: Case, call: Call, operator: Operator) -> tuple[Case, Call]:
+    """Case and call whose open outputs have the shape of the reference's result; see ``Case.open_outputs``."""
+    if not case.open_outputs or operator.reference is None:
+        return case, call
+    shapes = result_shapes(operator, call)
+    outputs = dict(call.outputs)
+    for name in case.open_outputs:
+        spec = outputs[name]
+        if isinstance(spec, TensorSpec):
+            outputs[name] = _reshaped(spec, shapes[name])
+        elif spec:
+            members = shapes[name]
+            outputs[name] = tuple(
+                _reshaped(spec[min(i, len(spec) - 1)], shape) for i, shape in enumerate(members)
+            )
+    arguments = {name: outputs.get(name, argument) for name, argument in case.arguments.items()}
+    return dataclasses.replace(case, arguments=arguments), dataclasses.replace(call, outputs=outputs)
+
+
+def _reshaped(spec: TensorSpec, shape: Any) -> TensorSpec:
+    strides, offset, storage, word = layout.resolve(shape)
+    return dataclasses.replace(
+        spec, shape=tuple(shape), strides=strides, offset=offset, storage_shape=storage, layout=word
+    )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ascend_opcli.model import Attribute, Call, Tensor, TensorSpec
+from ascend_opcli.model import Attribute, Call, Shape, Tensor, TensorSpec
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, round_to, widen
 from ascend_opcli.tensors.layout import view
@@ -28,13 +28,15 @@ class Golden:
 
     ``outputs`` hold float64 (complex128) values not yet rounded to the output's dtype, or integers.
     ``branches`` count elements by branch. ``either`` gives flat indices of elements for which the other
-    side's value is as right, with those values. ``divergences`` are those that the data touch.
+    side's value is as right, with those values. ``divergences`` are those that the data touch, ``remarks`` what
+    else a report should say of where the golden comes from.
     """
 
     outputs: Mapping[str, np.ndarray | tuple[np.ndarray, ...]]
     branches: Mapping[str, int] = field(default_factory=dict)
     either: tuple[np.ndarray, np.ndarray] | None = None
     divergences: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 class ReferenceFailure(Exception):
@@ -45,7 +47,8 @@ def golden(operator: Operator, call: Call) -> Golden:
     """The reference in float64 on the stored inputs, with the notes that the operator makes of the data."""
     notes = _Notes(operator)
     outputs = _evaluate(operator, call, np.float64, notes)
-    return Golden(outputs, notes.branches, notes.either(), notes.touched())
+    remarks = (*operator.remarks, *notes.narrow)
+    return Golden(outputs, notes.branches, notes.either(), notes.touched(), remarks)
 
 
 def host_result(operator: Operator, call: Call) -> Arrays:
@@ -72,9 +75,7 @@ def _evaluate(operator: Operator, call: Call, run: Any, notes: _Notes | None) ->
     if operator.reference is None:
         raise ReferenceFailure(f"{operator.name} has no reference")
     kernel = operator.rounds_to(_dtypes(call)) if operator.rounds_to is not None else None
-    values = _attributes(operator, call, run)
-    values["kernel_dtype"] = numpy_dtype(kernel) if kernel else None
-    values["dtypes"] = _dtypes(call)
+    values = _told(operator, call, run, kernel, exact=notes is not None)
     arrays = {
         name: _array(bound) for name, bound in call.arguments.items() if not isinstance(bound, Attribute)
     }
@@ -84,16 +85,64 @@ def _evaluate(operator: Operator, call: Call, run: Any, notes: _Notes | None) ->
     exact = run is np.float64 and notes is not None
     sink = _Sink(call, names, kernel, exact, flat=bool(operator.flat_like))
     with np.errstate(all="ignore"):
-        for position, block in _blocks(operator, arrays):
+        for position, block in _blocks(operator, arrays, [call.outputs[name] for name in names]):
             inputs = {name: _in_run_dtype(array, run) for name, array in block.items()}
-            try:
-                result = pick(operator.reference, {**inputs, **values})
-            except (Exception, SystemExit) as error:  # a case's own reference may raise anything
-                raise ReferenceFailure(f"the reference raised {type(error).__name__}: {error}") from error
-            sink.put(position, result if isinstance(result, (tuple, list)) else (result,))
+            result = _results(operator, {**inputs, **values})
+            sink.put(position, result)
             if notes is not None:
                 notes.look(position, {**inputs, **values})
+                notes.look_at(result, names, call)
     return sink.outputs()
+
+
+def _told(operator: Operator, call: Call, run: Any, kernel: str | None, *, exact: bool) -> dict[str, Any]:
+    """What a reference is told beside its inputs."""
+    values = _attributes(operator, call, run)
+    values["kernel_dtype"] = numpy_dtype(kernel) if kernel else None
+    values["dtypes"] = _dtypes(call)
+    values["serves"], values["run_dtype"] = "golden" if exact else "host", np.dtype(run)
+    values["call"] = call
+    return values
+
+
+def _results(operator: Operator, values: Mapping[str, Any]) -> tuple[Any, ...]:
+    assert operator.reference is not None
+    try:
+        result = pick(operator.reference, values)
+    except (Exception, SystemExit) as error:  # a case's own reference may raise anything
+        said = " ".join(str(error).split())
+        plain = operator.own and isinstance(error, ValueError) and "\n" not in str(error)
+        raise ReferenceFailure(
+            said
+            if plain and said.startswith("the reference")
+            else f"the reference raised {type(error).__name__}: {said}"
+        ) from error
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+
+def result_shapes(operator: Operator, call: Call) -> dict[str, Shape | tuple[Shape, ...]]:
+    """The shapes of what the reference gives for each output of a call, whatever the call says of them."""
+    values = _told(operator, call, np.float64, None, exact=True)
+    arrays = {n: _array(b) for n, b in call.arguments.items() if not isinstance(b, Attribute)}
+    with np.errstate(all="ignore"):
+        inputs = {
+            n: _in_run_dtype(np.atleast_1d(a) if isinstance(a, np.ndarray) else a, np.float64)
+            for n, a in arrays.items()
+        }
+        result = _results(operator, {**inputs, **values})
+    names = [p.name for p in operator.signature.outputs if call.outputs.get(p.name) is not None]
+    if len(names) == 1 and isinstance(call.outputs[names[0]], tuple):
+        result = (result,)
+    if len(result) != len(names):
+        raise ReferenceFailure(_miscounted(len(result), len(names)))
+    return {
+        name: tuple(np.shape(m) for m in made) if isinstance(made, tuple) else np.shape(made)
+        for name, made in zip(names, result, strict=True)
+    }
+
+
+def _miscounted(results: int, outputs: int) -> str:
+    return f"the reference gives {results} results for {outputs} outputs"
 
 
 def pick(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
@@ -109,10 +158,16 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...] | None:
     return None if any(p.kind is p.VAR_KEYWORD for p in parameters) else tuple(p.name for p in parameters)
 
 
-def _blocks(operator: Operator, arrays: Mapping[str, Any]) -> Iterator[tuple[int | None, dict[str, Any]]]:
+def _blocks(
+    operator: Operator, arrays: Mapping[str, Any], outputs: Sequence[Any]
+) -> Iterator[tuple[int | None, dict[str, Any]]]:
     """The inputs whole, or in runs of the broadcast shape's row-major order for an elementwise operator."""
     tensors = [name for name, value in arrays.items() if isinstance(value, np.ndarray)]
-    if not operator.elementwise or any(isinstance(v, tuple) for v in arrays.values()):
+    by_element = operator.elementwise and not any(isinstance(v, tuple) for v in arrays.values())
+    if by_element and operator.own:
+        # Nobody has checked that the tensors of a case's own operator fit each other.
+        by_element = _fit([arrays[n].shape for n in tensors], outputs)
+    if not by_element:
         yield None, {n: np.atleast_1d(v) if isinstance(v, np.ndarray) else v for n, v in arrays.items()}
         return
     broadcast = np.broadcast_shapes(*(arrays[n].shape for n in tensors))
@@ -146,6 +201,15 @@ def _blocks(operator: Operator, arrays: Mapping[str, Any]) -> Iterator[tuple[int
             {**arrays, **{n: p.view(arrays[n].dtype) for n, p in zip(tensors, parts, strict=True)}},
         )
         position += parts[0].size
+
+
+def _fit(inputs: Sequence[Shape], outputs: Sequence[Any]) -> bool:
+    try:
+        whole = np.broadcast_shapes(*inputs)
+    except ValueError:
+        return False
+    bare = [d for d in whole if d != 1]
+    return all(isinstance(s, TensorSpec) and [d for d in s.shape if d != 1] == bare for s in outputs)
 
 
 def _array(bound: Any) -> Any:
@@ -239,9 +303,7 @@ class _Sink:
         if len(self._names) == 1 and isinstance(self._specs[0], tuple):
             results = (tuple(results),)
         if len(results) != len(self._names):
-            raise ReferenceFailure(
-                f"the reference gives {len(results)} results for {len(self._names)} outputs"
-            )
+            raise ReferenceFailure(_miscounted(len(results), len(self._names)))
         for i, result in enumerate(results):
             spec = self._specs[i]
             if isinstance(spec, tuple):
@@ -288,6 +350,26 @@ class _Notes:
         self._others: list[np.ndarray] = []
         self._open = [d for d in operator.divergences if d.touched is not None]
         self._touched: list[str] = []
+        self.narrow: tuple[str, ...] = ()
+
+    def look_at(self, results: Sequence[Any], names: Sequence[str], call: Call) -> None:
+        """Notes where a reference that a case brought gives a float output in less than float64."""
+        if self.narrow or not self._operator.own or len(results) != len(names):
+            return  # the members of a list are not looked at
+        for name, result in zip(names, results, strict=True):
+            spec = call.outputs[name]
+            kind = getattr(result, "dtype", None)
+            if (
+                not isinstance(spec, TensorSpec)
+                or kind is None
+                or DTYPES[spec.dtype].kind not in ("float", "complex")
+            ):
+                continue
+            if kind.kind not in "biu" and kind.itemsize < (16 if kind.kind == "c" else 8):
+                self.narrow = (
+                    f"the golden of {name} is {kind.name}, narrower than float64: the reference gives no more",
+                )
+                return
 
     def look(self, position: int | None, values: Mapping[str, Any]) -> None:
         if self._operator.branches is not None:

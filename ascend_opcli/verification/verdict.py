@@ -185,7 +185,8 @@ def judge_outputs(
         if outcome.backend == "host" and explicit is None:
             floor = report.used
         reports.append(dataclasses.replace(report, branches=branches, floor=floor))
-    notes = [*outcome.notes, *(golden.divergences if golden is not None else ()), *warnings]
+    told = (*golden.divergences, *golden.remarks) if golden is not None else ()
+    notes = [*outcome.notes, *told, *warnings]
     if ignored and not reports and not outcome.findings and case.status is None:
         return Verdict(
             Word.SKIP, f"cannot judge: the case ignores {', '.join(ignored)} and expects no status"
