@@ -69,7 +69,15 @@ class FromFile:
     specials: tuple[Number, ...] = ()
 
 
-Data = Fill | Values | Generator | FromFile
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """Values that an expression over other inputs and attributes gives."""
+
+    text: str
+    specials: tuple[Number, ...] = ()
+
+
+Data = Fill | Values | Generator | FromFile | Derived
 
 
 # --- arguments of a call, as written but complete -----------------------------------------------------------

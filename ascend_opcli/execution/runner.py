@@ -17,6 +17,7 @@ from ascend_opcli.execution.memory import too_large
 from ascend_opcli.model import Call, Case, Outcome, Result, StandardChoice, Timings, Verdict, Word
 from ascend_opcli.operators.call import make_call, with_result_shapes
 from ascend_opcli.operators.custom import operator_of
+from ascend_opcli.operators.derived import DataFailure
 from ascend_opcli.operators.evaluate import Golden, ReferenceFailure, golden
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.verification.earlier import Earlier
@@ -84,7 +85,7 @@ def run_case(case: Case, settings: Settings, executor: Executor, earlier: Earlie
             result = dataclasses.replace(
                 result, verdict=Verdict(Word.ERROR, f"does not fit in memory: {error}")
             )
-        except ReferenceFailure as error:
+        except (ReferenceFailure, DataFailure) as error:
             result = dataclasses.replace(result, verdict=Verdict(Word.ERROR, " ".join(str(error).split())))
         except OpcliError:
             raise

@@ -110,13 +110,7 @@ def _results(operator: Operator, values: Mapping[str, Any]) -> tuple[Any, ...]:
     try:
         result = pick(operator.reference, values)
     except (Exception, SystemExit) as error:  # a case's own reference may raise anything
-        said = " ".join(str(error).split())
-        plain = operator.own and isinstance(error, ValueError) and "\n" not in str(error)
-        raise ReferenceFailure(
-            said
-            if plain and said.startswith("the reference")
-            else f"the reference raised {type(error).__name__}: {said}"
-        ) from error
+        raise ReferenceFailure(f"the reference raised {type(error).__name__}: {error}") from error
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 

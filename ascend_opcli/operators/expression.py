@@ -313,7 +313,7 @@ class _Walk:
             raise ValueError(f"{self.what} calculates with a tuple; only functions take one")
         if function.concrete:
             made = function.call(*values, **named)
-        elif self.most is None and any(_described(v) for v in (*values, *named.values())):
+        elif self.most is None and (function.drawn or any(_described(v) for v in (*values, *named.values()))):
             found = function.shape(*values, **named)
             made = tuple(Described(s) for s in found) if isinstance(found, list) else Described(found)
         else:

@@ -21,7 +21,8 @@ class Function:
     """``positional`` bounds the arguments without a name (NumPy's next one may be where to write).
 
     ``weight`` counts the steps that one element of the larger of arguments and result takes, ``work`` the steps of
-    a call where they do not follow from that. ``concrete`` marks what asks for shapes alone.
+    a call where they do not follow from that. ``concrete`` marks what asks for shapes alone, ``drawn`` what must not be
+    called before there are values.
     """
 
     call: Callable[..., Any]
@@ -32,6 +33,7 @@ class Function:
     weight: int = 1
     work: Callable[..., float] | None = None
     concrete: bool = False
+    drawn: bool = False
 
 
 _ELEMENTWISE = (
