@@ -41,6 +41,7 @@ from ascend_opcli.operators.custom import is_code
 from ascend_opcli.tensors import files, layout
 from ascend_opcli.tensors.data import generate
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, widen
+from ascend_opcli.tensors.flat import Streamed
 
 MIB = 2**20
 DEFAULT_LIMIT = 256
@@ -239,6 +240,9 @@ class _Stored:
 
     def add(self, key: str, array: np.ndarray) -> str:
         """Take an array in; the place where a case file finds it."""
+        streamed: Any = array
+        if isinstance(streamed, Streamed):
+            array = streamed.whole()  # --save-limit has let it pass
         kind = next((n for n, d in DTYPES.items() if d.numpy == array.dtype), array.dtype.name)
         if kind == "bfloat16":
             array = array.view(np.uint16)
@@ -374,7 +378,7 @@ def _judged(failure: Failure) -> Iterator[tuple[str, np.ndarray]]:
             if data is not None:
                 yield _key("golden", key), _values(data, spec, name)
             elif wanted is not None:
-                yield _key("golden", key), np.asarray(wanted[i] if members else wanted)
+                yield _key("golden", key), wanted[i] if members else wanted
 
 
 def _values(data: Data, spec: TensorSpec, name: str) -> np.ndarray:

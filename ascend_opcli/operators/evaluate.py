@@ -53,12 +53,17 @@ def golden(operator: Operator, call: Call) -> Golden:
 
 def host_result(operator: Operator, call: Call) -> Arrays:
     """The reference in the compute dtype, rounded to each output's dtype as the kernel rounds."""
+    return _evaluate(operator, call, _compute(operator, call), None)
+
+
+def _compute(operator: Operator, call: Call) -> Any:
+    """The dtype of a host run: the operator's, float64 where an input is as wide."""
     wide = any(
         DTYPES[spec.dtype].kind in ("float", "complex")
         and DTYPES[spec.dtype].itemsize >= (16 if "complex" in spec.dtype else 8)
         for spec in _input_specs(call)
     )
-    return _evaluate(operator, call, np.float64 if wide else numpy_dtype(operator.compute).type, None)
+    return np.float64 if wide else numpy_dtype(operator.compute).type
 
 
 def _input_specs(call: Call) -> Iterator[TensorSpec]:
@@ -310,6 +315,14 @@ class _Sink:
                     self._whole[i] = np.empty(spec.count, part.dtype)
                 self._whole[i][position : position + part.size] = part
 
+    def rounded(self, results: Sequence[Any]) -> list[np.ndarray]:
+        """One block of every output, flat."""
+        if len(results) != len(self._names):
+            raise ReferenceFailure(_miscounted(len(results), len(self._names)))
+        return [
+            self._round(np.asarray(r).reshape(-1), s.dtype) for r, s in zip(results, self._specs, strict=True)
+        ]
+
     def _finish(self, result: Any, spec: TensorSpec) -> np.ndarray:
         whole = np.asarray(result)
         # Axes of one element may come and go; nothing else may, unless the kernel knows flat memory only.
@@ -332,6 +345,41 @@ class _Sink:
         for name, spec, whole in zip(self._names, self._specs, self._whole, strict=True):
             made[name] = whole if isinstance(spec, tuple) else whole.reshape(spec.shape)
         return made
+
+
+class ElementRun:
+    """The reference of an elementwise operator for one run, golden or host, called with one block after another."""
+
+    def __init__(self, operator: Operator, call: Call, *, exact: bool) -> None:
+        self._operator, self._exact = operator, exact
+        self._run = np.float64 if exact else _compute(operator, call)
+        kernel = operator.rounds_to(_dtypes(call)) if operator.rounds_to is not None else None
+        self._values = _told(operator, call, self._run, kernel, exact=exact)
+        names = [p.name for p in operator.signature.outputs if call.outputs.get(p.name) is not None]
+        self._sink = _Sink(call, names, kernel, exact, flat=False)
+
+    def ready(self, block: Mapping[str, Any]) -> dict[str, Any]:
+        """What the reference is called with, of a block of the inputs as they are stored."""
+        return {**{n: _in_run_dtype(a, self._run) for n, a in block.items()}, **self._values}
+
+    def raw(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
+        """What the reference gives for a block that is ready."""
+        return _results(self._operator, values)
+
+    def results(self, values: Mapping[str, Any]) -> list[np.ndarray]:
+        """The same as it goes into the outputs."""
+        return self._sink.rounded(self.raw(values))
+
+    def dtype_of(self, spec: TensorSpec) -> np.dtype[Any]:
+        """The dtype in which an output is given."""
+        kind = DTYPES[spec.dtype].kind
+        if not self._exact or kind not in ("float", "complex"):
+            return numpy_dtype(spec.dtype)
+        return np.dtype(np.complex128 if kind == "complex" else np.float64)
+
+    def notes(self) -> _Notes:
+        """Notes to be taken along the way."""
+        return _Notes(self._operator)
 
 
 class _Notes:
