@@ -27,7 +27,7 @@ _DRAWS = {"uniform": 2, "normal": 2, "integers": 2, "permutation": 0, "choice": 
 _WHOLE = frozenset({"integers", "permutation"})
 
 
-class DataFailure(Exception):
+class DataFailure(ValueError):
     """An expression that gives no data for its tensor; one sentence."""
 
 

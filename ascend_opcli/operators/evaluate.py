@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ascend_opcli.model import Attribute, Call, Shape, Tensor, TensorSpec
+from ascend_opcli.operators.notes import Notes, pick
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, round_to, widen
 from ascend_opcli.tensors.layout import view
@@ -45,7 +44,7 @@ class ReferenceFailure(Exception):
 
 def golden(operator: Operator, call: Call) -> Golden:
     """The reference in float64 on the stored inputs, with the notes that the operator makes of the data."""
-    notes = _Notes(operator)
+    notes = Notes(operator)
     outputs = _evaluate(operator, call, np.float64, notes)
     remarks = (*operator.remarks, *notes.narrow)
     return Golden(outputs, notes.branches, notes.either(), notes.touched(), remarks)
@@ -76,7 +75,7 @@ def _input_specs(call: Call) -> Iterator[TensorSpec]:
 # --- the run --------------------------------------------------------------------------------------------------
 
 
-def _evaluate(operator: Operator, call: Call, run: Any, notes: _Notes | None) -> Arrays:
+def _evaluate(operator: Operator, call: Call, run: Any, notes: Notes | None) -> Arrays:
     if operator.reference is None:
         raise ReferenceFailure(f"{operator.name} has no reference")
     kernel = operator.rounds_to(_dtypes(call)) if operator.rounds_to is not None else None
@@ -142,19 +141,6 @@ def result_shapes(operator: Operator, call: Call) -> dict[str, Shape | tuple[Sha
 
 def _miscounted(results: int, outputs: int) -> str:
     return f"the reference gives {results} results for {outputs} outputs"
-
-
-def pick(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
-    """Call a function with those of ``values`` that it has parameters for."""
-    names = _parameters(function)
-    return function(**(values if names is None else {name: values[name] for name in names if name in values}))
-
-
-@lru_cache(maxsize=4096)
-def _parameters(function: Callable[..., Any]) -> tuple[str, ...] | None:
-    """The names of a function's parameters, None where it takes any."""
-    parameters = inspect.signature(function).parameters.values()
-    return None if any(p.kind is p.VAR_KEYWORD for p in parameters) else tuple(p.name for p in parameters)
 
 
 def _blocks(
@@ -377,64 +363,6 @@ class ElementRun:
             return numpy_dtype(spec.dtype)
         return np.dtype(np.complex128 if kind == "complex" else np.float64)
 
-    def notes(self) -> _Notes:
+    def notes(self) -> Notes:
         """Notes to be taken along the way."""
-        return _Notes(self._operator)
-
-
-class _Notes:
-    """What an operator says of the data as they pass: branches, thresholds that go either way, divergences."""
-
-    def __init__(self, operator: Operator) -> None:
-        self._operator = operator
-        self.branches: dict[str, int] = {}
-        self._indices: list[np.ndarray] = []
-        self._others: list[np.ndarray] = []
-        self._open = [d for d in operator.divergences if d.touched is not None]
-        self._touched: list[str] = []
-        self.narrow: tuple[str, ...] = ()
-
-    def look_at(self, results: Sequence[Any], names: Sequence[str], call: Call) -> None:
-        """Notes where a reference that a case brought gives a float output in less than float64."""
-        if self.narrow or not self._operator.own or len(results) != len(names):
-            return  # the members of a list are not looked at
-        for name, result in zip(names, results, strict=True):
-            spec = call.outputs[name]
-            kind = getattr(result, "dtype", None)
-            if (
-                not isinstance(spec, TensorSpec)
-                or kind is None
-                or DTYPES[spec.dtype].kind not in ("float", "complex")
-            ):
-                continue
-            if kind.kind not in "biu" and kind.itemsize < (16 if kind.kind == "c" else 8):
-                self.narrow = (
-                    f"the golden of {name} is {kind.name}, narrower than float64: the reference gives no more",
-                )
-                return
-
-    def look(self, position: int | None, values: Mapping[str, Any]) -> None:
-        if self._operator.branches is not None:
-            for name, mask in pick(self._operator.branches, values).items():
-                self.branches[name] = self.branches.get(name, 0) + int(np.count_nonzero(mask))
-        if self._operator.either is not None:
-            found = pick(self._operator.either, values)
-            if found is not None:
-                mask, others = (np.broadcast_to(np.asarray(f), found[0].shape).reshape(-1) for f in found)
-                indices = np.flatnonzero(mask)
-                self._indices.append(indices + (position or 0))
-                self._others.append(others[indices])
-        for divergence in tuple(self._open):
-            assert divergence.touched is not None
-            if pick(divergence.touched, values):
-                self._open.remove(divergence)
-                self._touched.append(divergence.text)
-
-    def either(self) -> tuple[np.ndarray, np.ndarray] | None:
-        if not self._indices:
-            return None
-        return np.concatenate(self._indices), np.concatenate(self._others)
-
-    def touched(self) -> tuple[str, ...]:
-        order = [d.text for d in self._operator.divergences]
-        return tuple(sorted(self._touched, key=order.index))
+        return Notes(self._operator)

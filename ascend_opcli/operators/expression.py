@@ -343,7 +343,8 @@ class _Walk:
             raise ValueError(
                 f"{self.what} makes a value of {count:,} elements; its intermediate values may take {most:,} bytes"
             )
-        work = function.work(*values) if function.work is not None else 0.0
+        counts = {k: v for k, v in named.items() if k in ("n", "axis")}
+        work = function.work(*values, **counts) if function.work is not None else 0.0
         self.steps += max(work, max(count, given) * function.weight)
         if self.steps > STEPS:
             raise ValueError(f"{self.what} takes more than {STEPS:,} steps on inputs of this size")

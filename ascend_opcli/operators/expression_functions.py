@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -97,6 +98,30 @@ def _rounded(dtype: str) -> Callable[[Any], np.ndarray]:
     return rounded
 
 
+def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A reduction without NumPy's remarks on empty slices; its NaN says it. (These are never run in threads.)"""
+
+    @functools.wraps(function)
+    def quiet(*args: Any, **keywords: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return function(*args, **keywords)
+
+    return quiet
+
+
+def _diff_work(a: Any, n: Any = 1, axis: Any = -1) -> float:  # noqa: ARG001
+    """NumPy goes over the array n times, whatever is left of it."""
+    return float(n) * (math.prod(shape_of(a)) + 1000)
+
+
+def _pad_work(a: Any, pad_width: Any) -> float:
+    """Modes other than constant go around the array as often as the pad holds it."""
+    shape, made = shape_of(a), shapes.padded(a, pad_width)
+    turns = sum(new / max(old - 1, 1) for old, new in zip(shape, made, strict=True))
+    return turns * 20_000
+
+
 def _einsum(subscripts: str, *arrays: Any) -> Any:
     return np.einsum(subscripts, *arrays)
 
@@ -148,12 +173,14 @@ def _table() -> dict[str, Function]:
         made[name] = Function(_rounded(name), shapes.same, 1, elementwise=True, weight=4)
     for name, keywords in _REDUCTIONS.items():
         keywords = f"axis keepdims {keywords}"
-        made[name] = Function(getattr(np, name), shapes.reduced, 2, _frozen(keywords), weight=2)
+        made[name] = Function(_quiet(getattr(np, name)), shapes.reduced, 2, _frozen(keywords), weight=2)
     for name in ("cumprod", "cumsum", "nancumprod", "nancumsum"):
         made[name] = Function(getattr(np, name), shapes.running, 2, _frozen("axis"))
     made["average"] = Function(np.average, shapes.reduced, 2, _frozen("axis weights keepdims"), weight=4)
     for name in ("quantile", "percentile", "nanquantile", "nanpercentile"):
-        made[name] = Function(getattr(np, name), shapes.quantiles, 3, _frozen("axis keepdims"), weight=_SORTS)
+        made[name] = Function(
+            _quiet(getattr(np, name)), shapes.quantiles, 3, _frozen("axis keepdims"), weight=_SORTS
+        )
     made["sort"] = Function(np.sort, shapes.same, 2, _frozen("axis"), weight=_SORTS)
     # Equal values in a fixed order: what quicksort leaves is the machine's.
     stable = functools.partial(np.argsort, kind="stable")
@@ -165,7 +192,7 @@ def _table() -> dict[str, Function]:
     made["digitize"] = Function(np.digitize, shapes.same, 2, _frozen("right"), weight=_SORTS)
     made["interp"] = Function(np.interp, shapes.same, 3, _frozen("left right"), weight=_SORTS)
     made["bincount"] = Function(np.bincount, shapes.binned, 1, _frozen("weights minlength"))
-    made["diff"] = Function(np.diff, shapes.differences, 3, _frozen("n axis"))
+    made["diff"] = Function(np.diff, shapes.differences, 3, _frozen("n axis"), work=_diff_work)
     made["trace"] = Function(np.trace, shapes.traced, 1)
     for name, positional, keywords in (
         *(("expand_dims", 2, "axis"), ("squeeze", 2, "axis"), ("flip", 2, "axis"), ("transpose", 2, "axes")),
@@ -186,7 +213,7 @@ def _table() -> dict[str, Function]:
     made["stack"] = Function(np.stack, shapes.stacked, 2, _frozen("axis"))
     made["hstack"] = Function(np.hstack, shapes.in_columns, 1)
     made["vstack"] = Function(np.vstack, shapes.in_rows, 1)
-    made["pad"] = Function(np.pad, shapes.padded, 2, _frozen("mode constant_values"))
+    made["pad"] = Function(np.pad, shapes.padded, 2, _frozen("mode constant_values"), work=_pad_work)
     made["take"] = Function(np.take, shapes.taken, 3, _frozen("axis"))
     made["take_along_axis"] = Function(np.take_along_axis, shapes.taken_along, 3, _frozen("axis"))
     made["diag"] = Function(np.diag, shapes.diagonal, 2, _frozen("k"))

@@ -250,7 +250,9 @@ def differences(a: Any, n: Any = 1, axis: Any = -1) -> Shape:
     """Shorter by n along the axis."""
     shape = shape_of(a)
     at = _axes(axis, len(shape))[0]
-    return (*shape[:at], max(shape[at] - int(_known(n)), 0), *shape[at + 1 :])
+    if int(_known(n)) < 0:
+        raise ValueError("diff takes n of 0 or more")
+    return (*shape[:at], max(shape[at] - int(n), 0), *shape[at + 1 :])
 
 
 def product(a: Any, b: Any) -> Shape:
@@ -372,4 +374,6 @@ def binned(x: Any, weights: Any = None, minlength: Any = 0) -> Shape:  # noqa: A
 
 def crossed(a: Any, b: Any) -> Shape:
     """cross of vectors of three."""
+    if not all(shape_of(v)[-1:] == (3,) for v in (a, b)):
+        raise ValueError("cross takes vectors of three")
     return elementwise(a, b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import tracemalloc
 
@@ -222,6 +223,32 @@ def test_nothing_is_made_that_is_beyond_measure(text: str) -> None:
 def test_work_is_bounded_where_the_result_is_small() -> None:
     with pytest.raises(ValueError, match=f"more than {STEPS:,} steps"):
         evaluated("einsum('ij,kl,mn->', ones((3000, 3000)), ones((3000, 3000)), ones((3000, 3000)))")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "diff(v, n=100000000000)",
+        "diff(v, 100000000000)",
+        "pad(v, 50000000, mode='reflect')",
+        "round(v, 1000000000000)",
+        "rot90(m, k=1000000000000000000)",
+        "roll(v, 1000000000000000000)",
+        "argsort(tile(v, 30000000))",
+        "trace(zeros((30, 30, 30))) * 0",
+    ],
+)
+def test_no_argument_makes_a_call_take_for_ever(text: str) -> None:
+    begun = time.perf_counter()
+    with np.errstate(all="ignore"), contextlib.suppress(ValueError, OverflowError, TypeError):
+        evaluated(text)
+    assert time.perf_counter() - begun < 30
+
+
+def test_empty_slices_give_nan_without_a_remark() -> None:
+    for text in ("mean(zeros((0, 2)), axis=0)", "nanmax(v * nan)", "nanmedian(v * nan)", "var(zeros(0))"):
+        with np.errstate(all="ignore"):
+            assert np.isnan(evaluated(text)).all()
 
 
 def test_many_values_at_once_are_bounded_together() -> None:

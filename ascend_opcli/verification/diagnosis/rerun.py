@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Attribute, Call, Tensor, TensorSpec
-from ascend_opcli.operators.evaluate import host_result, pick
+from ascend_opcli.operators.evaluate import host_result
+from ascend_opcli.operators.notes import pick
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors.dtypes import round_to
 from ascend_opcli.tensors.flat import spread
