@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -141,7 +141,8 @@ class Golden:
         if self._more:
             named = {**_described(call), **named}
         result = self._function(*args, **named)
-        return result if isinstance(result, (tuple, list)) else (result,)
+        results = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+        return _grouped(results, [spec for spec in call.outputs.values() if spec is not None])
 
     # --- kernel -------------------------------------------------------------------------------------------------
 
@@ -208,6 +209,19 @@ class Golden:
         known = {_plain(n): n for n in rest}
         named = {p.name: rest[known[_plain(p.name)]] for p in self._by_name if _plain(p.name) in known}
         return values[:most], named
+
+
+def _grouped(results: tuple[Any, ...], outputs: Sequence[Any]) -> tuple[Any, ...]:
+    """TTK counts the members of a list as outputs; beside other outputs they are put together again."""
+    sizes = [len(spec) if isinstance(spec, tuple) else None for spec in outputs]
+    if (
+        len(sizes) < 2
+        or all(n is None for n in sizes)
+        or len(results) != sum(1 if n is None else n for n in sizes)
+    ):
+        return results
+    left = list(results)
+    return tuple(left.pop(0) if n is None else tuple(left.pop(0) for _ in range(n)) for n in sizes)
 
 
 def _plain(name: str) -> str:

@@ -189,6 +189,27 @@ def test_attributes_of_other_names_go_by_their_order_and_what_is_left_out_is_sai
     assert "__input__ hook of golden.py is not applied" in notes
 
 
+def test_members_of_a_list_among_other_outputs_may_be_given_flat(opcli: Opcli, case_file: CaseFile) -> None:
+    case_file(
+        "__golden__ = {'kernel': {'mixed': 'f'}}\n"
+        "def f(xs, flag, **kwargs):\n    return [*(x * 2 for x in xs), flag + 1]\n",
+        "golden.py",
+    )
+    path = case_file("""
+        op: aclnnMixed
+        signature: "aclnnStatus aclnnMixedGetWorkspaceSize(aclTensorList *xsRef, aclTensor *flagRef)"
+        reference: golden.py
+        cases:
+          - name: a
+            inputs:
+              xsRef: [{dtype: float32, shape: [2], data: [1, 2]}, {dtype: float32, shape: [1], data: 5}]
+              flagRef: {dtype: float32, shape: [1], data: 0}
+            expect: {outputs: {xsRef: [[2, 4], [10]], flagRef: [1]}}
+    """)
+    done = opcli("run", path, "--allow-code")
+    assert done.code == 0, done.out + done.err
+
+
 def test_a_torch_golden_says_which_extra_it_needs(judge: Any, case_file: CaseFile) -> None:
     if importlib.util.find_spec("torch") is not None:
         pytest.skip("PyTorch is installed")
