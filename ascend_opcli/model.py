@@ -69,7 +69,15 @@ class FromFile:
     specials: tuple[Number, ...] = ()
 
 
-Data = Fill | Values | Generator | FromFile
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """Values that an expression over other inputs and attributes gives."""
+
+    text: str
+    specials: tuple[Number, ...] = ()
+
+
+Data = Fill | Values | Generator | FromFile | Derived
 
 
 # --- arguments of a call, as written but complete -----------------------------------------------------------
@@ -166,8 +174,9 @@ class Case:
 
     ``operator`` is the aclnn name. ``arguments`` holds every parameter of the signature, in its order.
     ``status`` is None where the case does not demand one (success is expected then, and on a device a
-    refusal by contract is only noted). ``source`` is the case as plain data, fit to be printed as one
-    stand-alone document.
+    refusal by contract is only noted). ``open_outputs`` names outputs whose shape is that of the reference's
+    result, which only a run can tell. ``source`` is the case as plain data, fit to be printed as one stand-alone
+    document.
     """
 
     path: str
@@ -189,6 +198,7 @@ class Case:
     known_issue: KnownIssue | None = None
     repeat: int = 1
     deterministic: int | None = None
+    open_outputs: tuple[str, ...] = ()
     source: Mapping[str, object] = field(default_factory=dict)
 
     @property

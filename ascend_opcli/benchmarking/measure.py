@@ -27,7 +27,7 @@ from ascend_opcli.model import (
     Timed,
     Word,
 )
-from ascend_opcli.operators.call import make_call
+from ascend_opcli.operators.call import make_call, with_result_shapes
 from ascend_opcli.operators.custom import operator_of
 from ascend_opcli.operators.evaluate import ReferenceFailure, golden
 from ascend_opcli.operators.operator import Operator
@@ -143,7 +143,7 @@ def _one(
     moved, elements = traffic(operator, case.arguments)
     if elements == 0:
         return dataclasses.replace(blank, reason="the tensors are empty: there is nothing to time")
-    call = make_call(case, operator.signature, product)
+    case, call = with_result_shapes(case, make_call(case, operator.signature, product), operator)
     if all_zero(call):
         return dataclasses.replace(
             blank,

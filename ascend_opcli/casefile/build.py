@@ -15,6 +15,7 @@ from ascend_opcli.casefile.expectations import CheckStandard
 from ascend_opcli.casefile.tree import Mapping, Node, Scalar, clip, plain
 from ascend_opcli.errors import nearest
 from ascend_opcli.model import Argument, Case, KnownIssue, Only, TensorSpec
+from ascend_opcli.operators import derived
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import product
 from ascend_opcli.operators.signature import Param
@@ -104,6 +105,7 @@ def build(
         known_issue=_known_issue(node.entries["known_issue"]) if "known_issue" in node.entries else None,
         repeat=read.whole(repeat, "repeat", 1, MAX_REPEAT) if repeat is not None else 1,
         deterministic=_deterministic(node.get("deterministic"), repeat is not None),
+        open_outputs=_open(node, operator, made),
         source={key: source[key] for key in keys.LEVELS["a case"] if key in source},
         **wanted,
     )
@@ -122,6 +124,10 @@ def _arguments(node: Mapping, operator: Operator, folder: Path) -> dict[str, Arg
     made: dict[str, Argument] = {}
     _inputs(node, sections["inputs"], operator, folder, made)
     _attributes(node, sections["attrs"], operator, made)
+    try:
+        derived.order(made, signature)
+    except derived.DataError as error:
+        raise _data_node(node, sections["inputs"], error.name).error(str(error)) from None
     outputs = sections["outputs"]
     for param in signature.outputs:
         if param.io == "out":
@@ -132,6 +138,27 @@ def _arguments(node: Mapping, operator: Operator, folder: Path) -> dict[str, Arg
             else:
                 made[param.name] = arguments.output(written, param, operator.infer_output(param.name, made))
     return {p.name: made[p.name] for p in signature.params}
+
+
+def _data_node(node: Mapping, inputs: Mapping | None, name: str) -> Node:
+    """Where the data of an input are written."""
+    at = inputs.get(name) if inputs is not None else None
+    found = at.get("data") if isinstance(at, Mapping) else None
+    return found or at or node
+
+
+def _open(node: Mapping, operator: Operator, made: dict[str, Argument]) -> tuple[str, ...]:
+    """The outputs of which neither the case nor shapes alone say how large they are."""
+    if not operator.open_outputs:
+        return ()
+    written = read.section(node, "outputs")
+    return tuple(
+        p.name
+        for p in operator.signature.outputs
+        if p.io == "out"
+        and (written is None or p.name not in written.entries)
+        and (p.name not in operator.outputs or operator.outputs[p.name](made) is None)
+    )
 
 
 def _kind(param: Param) -> str:

@@ -205,6 +205,9 @@ def _data(text: str) -> Any:
     """A number, a list, or ``uniform(0,1)``, with ``+specials(nan,inf)`` after a generator."""
     marked = _SPECIALS.fullmatch(text)
     core = marked["core"] if marked is not None else text
+    if core.startswith(f"{values.EXPR}(") and core.endswith(")"):
+        derived: dict[str, Any] = {values.EXPR: core[len(values.EXPR) + 1 : -1]}
+        return {**derived, "specials": _yaml(f"[{marked['specials']}]")} if marked is not None else derived
     call = _CALL.fullmatch(core)
     if call is None:
         if marked is not None:

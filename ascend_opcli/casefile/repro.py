@@ -14,6 +14,7 @@ from ascend_opcli.model import (
     Attribute,
     Case,
     Data,
+    Derived,
     ExpectedStatus,
     Fill,
     Generator,
@@ -174,6 +175,9 @@ def _data_text(data: Data) -> str:
         if len(data.values) > MAX_LITERALS:
             raise _Unsaid
         return f"[{','.join(map(_number, data.values))}]"
+    if isinstance(data, Derived) and len(data.specials) <= MAX_LITERALS:
+        text = f"expr({data.text})"
+        return f"{text}+specials({','.join(map(_number, data.specials))})" if data.specials else text
     if not isinstance(data, Generator) or len(data.args) + len(data.specials) > MAX_LITERALS:
         raise _Unsaid
     text = f"{data.kind}({','.join(map(_number, data.args))})"

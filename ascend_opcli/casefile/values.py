@@ -9,12 +9,13 @@ from typing import cast
 
 from ascend_opcli.casefile import keys, read
 from ascend_opcli.casefile.tree import Mapping, Node, Scalar, Sequence, clip
-from ascend_opcli.model import Data, Fill, FromFile, Generator, Number, Shape, Values
+from ascend_opcli.model import Data, Derived, Fill, FromFile, Generator, Number, Shape, Values
 from ascend_opcli.tensors import data as tensor_data
 
 KINDS: tuple[str, ...] = tuple(tensor_data.GENERATORS)
 FILE = "file"
-GENERATOR_KEYS = (*(k for k in KINDS if k != FILE), FILE)
+EXPR = "expr"
+GENERATOR_KEYS = (*(k for k in KINDS if k != FILE), FILE, EXPR)
 """Every key that says how data come about."""
 
 _SPECIALS = "specials"
@@ -199,8 +200,8 @@ def _data(node: Node, dtype: str, shape: Shape, folder: Path, what: str) -> Data
     return literal(node, shape, is_complex, what)
 
 
-def generator(node: Mapping, folder: Path, is_complex: bool, what: str) -> Generator | FromFile:
-    """``{uniform: [0, 1], specials: [nan]}`` or ``{file: x.npy}``."""
+def generator(node: Mapping, folder: Path, is_complex: bool, what: str) -> Generator | FromFile | Derived:
+    """``{uniform: [0, 1], specials: [nan]}``, ``{file: x.npy}`` or ``{expr: exp(self)}``."""
     keys.only(node, (*GENERATOR_KEYS, _SPECIALS), "generator")
     kinds = [k for k in node.entries if k != _SPECIALS]
     if len(kinds) != 1:
@@ -216,6 +217,8 @@ def generator(node: Mapping, folder: Path, is_complex: bool, what: str) -> Gener
     if kind == FILE:
         path, key = file(args, folder)
         return FromFile(path, key, specials)
+    if kind == EXPR:
+        return Derived(read.text(args, EXPR), specials)
     if kind == "permutation":
         bare = isinstance(args, Scalar) and args.value in (None, True)
         if not bare and (isinstance(args, Scalar) or args.size > 1):
@@ -242,7 +245,13 @@ def _arguments(kind: str, node: Sequence, is_complex: bool) -> tuple[Number, ...
 
 
 def _example(kind: str) -> str:
-    args = {"integers": "[0, 9]", "choice": "[0, 1]", "permutation": "{}", FILE: "x.npy"}.get(kind, "[0, 1]")
+    args = {
+        "integers": "[0, 9]",
+        "choice": "[0, 1]",
+        "permutation": "{}",
+        FILE: "x.npy",
+        EXPR: "exp(self)",
+    }.get(kind, "[0, 1]")
     return f"{{{kind}: {args}}}"
 
 

@@ -126,7 +126,10 @@ def bench(
     ] = 60.0,
     live: Annotated[bool, typer.Option("-s", help="Show what kernels print.")] = False,
     allow_code: Annotated[
-        bool, typer.Option("--allow-code", help="Let cases run their reference file.py:function.")
+        bool,
+        typer.Option(
+            "--allow-code", help="Let cases run a reference that is code: file.py:function, golden.py."
+        ),
     ] = False,
     json: Annotated[
         str | None,

@@ -14,11 +14,14 @@ ops_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The ope
 @ops_app.command("list", epilog="Example: opcli ops list")
 def list_operators(debug: Debug = False) -> None:  # noqa: ARG001
     """List the operators, one a line: short name, aclnn name, what it computes."""
-    from ascend_opcli.operators.catalog import operators
+    from ascend_opcli.operators.catalog import of_packages, operators
     from ascend_opcli.reporting.operators import list_lines
 
-    for line in list_lines(operators().values()):
+    installed = of_packages()
+    for line in list_lines([*operators().values(), *installed.operators.values()]):
         typer.echo(line)
+    for problem in installed.problems:
+        typer.echo(problem, err=True)
 
 
 @ops_app.command("show", epilog="Example: opcli ops show logit_grad")

@@ -116,12 +116,18 @@ def run(
         typer.Option("--inputs-sha256", metavar="HEX", help="Refuse to run on other inputs than these."),
     ] = None,
     allow_code: Annotated[
-        bool, typer.Option("--allow-code", help="Let cases run their reference file.py:function.")
+        bool,
+        typer.Option(
+            "--allow-code", help="Let cases run a reference that is code: file.py:function, golden.py."
+        ),
     ] = False,
     memory_limit: Annotated[
         str | None,
         typer.Option(
-            "--memory-limit", metavar="SIZE", help="Skip larger cases: 2GiB (default half of what is free)."
+            "--memory-limit",
+            metavar="SIZE",
+            help="Run larger cases in blocks where their operator is elementwise, skip them elsewhere: 2GiB "
+            "(default half of what is free).",
         ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Count SKIP and WEAK as failures.")] = False,

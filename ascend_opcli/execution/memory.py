@@ -44,13 +44,17 @@ def available_bytes() -> int | None:
 def too_large(case: Case, limit: int | None) -> str | None:
     """Why a case is not run for its size, or None. Without a limit, half of what is free is one."""
     need = needed_bytes(case)
-    if need < 1 << 26:
-        return None
     if limit is None:
+        if need < 1 << 26:
+            return None
         free = available_bytes()
         if free is None:
             return None
         limit = free // 2
     if need <= limit:
         return None
-    return f"needs about {need / 2**30:.1f} GiB, the memory limit is {limit / 2**30:.1f} GiB"
+    return f"needs about {_size(need)}, the memory limit is {_size(limit)}"
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**30:.1f} GiB" if count >= 2**29 else f"{count / 2**20:.1f} MiB"

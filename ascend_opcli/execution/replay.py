@@ -36,10 +36,12 @@ from ascend_opcli.model import (
     TensorSpec,
     Values,
 )
+from ascend_opcli.operators.code import parts
 from ascend_opcli.operators.custom import is_code
 from ascend_opcli.tensors import files, layout
 from ascend_opcli.tensors.data import generate
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, widen
+from ascend_opcli.tensors.flat import Streamed
 
 MIB = 2**20
 DEFAULT_LIMIT = 256
@@ -214,9 +216,10 @@ class Saver:
     def _reference(self, case: Case, name: str) -> str:
         """The reference of the case; a file of code is copied beside it, for a path may not lead out of the folder."""
         assert case.reference is not None
-        if not is_code(case.reference):
+        named = parts(case.reference)
+        if named is None:
             return case.reference
-        file, _, function = case.reference.rpartition(":")
+        file, function = named
         source = Path(case.path).resolve().parent / file
         copy = f"{name}.reference.py"
         with open(source, "rb") as stream:
@@ -224,7 +227,7 @@ class Saver:
         if len(text) > MAX_REFERENCE:
             raise OSError(0, f"larger than {MAX_REFERENCE // MIB} MiB", str(source))
         _put(self.folder / copy, lambda out: out.write(text))
-        return f"{copy}:{function}"
+        return f"{copy}:{function}" if function else copy
 
 
 class _Stored:
@@ -237,6 +240,9 @@ class _Stored:
 
     def add(self, key: str, array: np.ndarray) -> str:
         """Take an array in; the place where a case file finds it."""
+        streamed: Any = array
+        if isinstance(streamed, Streamed):
+            array = streamed.whole()  # --save-limit has let it pass
         kind = next((n for n, d in DTYPES.items() if d.numpy == array.dtype), array.dtype.name)
         if kind == "bfloat16":
             array = array.view(np.uint16)
@@ -372,7 +378,7 @@ def _judged(failure: Failure) -> Iterator[tuple[str, np.ndarray]]:
             if data is not None:
                 yield _key("golden", key), _values(data, spec, name)
             elif wanted is not None:
-                yield _key("golden", key), np.asarray(wanted[i] if members else wanted)
+                yield _key("golden", key), wanted[i] if members else wanted
 
 
 def _values(data: Data, spec: TensorSpec, name: str) -> np.ndarray:

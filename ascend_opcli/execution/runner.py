@@ -8,16 +8,19 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from ascend_opcli.backends import host
 from ascend_opcli.casefile.applies import not_here
 from ascend_opcli.casefile.inline import repro
 from ascend_opcli.errors import CaseFileError, OpcliError, UsageError
 from ascend_opcli.execution.backend import Executor, Host, product_of, running_cann
-from ascend_opcli.execution.memory import too_large
+from ascend_opcli.execution.memory import available_bytes, too_large
 from ascend_opcli.model import Call, Case, Outcome, Result, StandardChoice, Timings, Verdict, Word
-from ascend_opcli.operators.call import make_call
+from ascend_opcli.operators.call import make_call, with_result_shapes
 from ascend_opcli.operators.contract import Refusal, predict
 from ascend_opcli.operators.custom import operator_of
+from ascend_opcli.operators.derived import DataFailure
 from ascend_opcli.operators.evaluate import Golden, ReferenceFailure, golden
+from ascend_opcli.operators.in_blocks import host_outputs, obstacle, streamed_call, streamed_golden
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
 from ascend_opcli.verification.earlier import Earlier
@@ -88,7 +91,7 @@ def run_case(case: Case, settings: Settings, executor: Executor, earlier: Earlie
             result = dataclasses.replace(
                 result, verdict=Verdict(Word.ERROR, f"does not fit in memory: {error}")
             )
-        except ReferenceFailure as error:
+        except (ReferenceFailure, DataFailure) as error:
             result = dataclasses.replace(result, verdict=Verdict(Word.ERROR, " ".join(str(error).split())))
         except OpcliError:
             raise
@@ -133,18 +136,34 @@ def _run(
         # The status needs no data, and the data would not fit.
         return _settled(case, refused, blank), None
     if lack is not None:
-        return dataclasses.replace(blank, verdict=Verdict(Word.SKIP, lack)), None
+        limit = settings.memory_limit or (available_bytes() or 0) // 2
+        why = (
+            obstacle(operator, case, limit) if executor.name == host.NAME else "a device takes tensors whole"
+        )
+        if why is not None:
+            reason = f"{lack}; it cannot be run in blocks: {why}"
+            return dataclasses.replace(blank, verdict=Verdict(Word.SKIP, reason)), None
     with clock("generate"):
-        call = make_call(case, operator.signature, blank.product)
+        if lack is not None:
+            call = streamed_call(case, operator, blank.product)
+        else:
+            call = make_call(case, operator.signature, blank.product)
     if settings.inputs_sha256 is not None and call.inputs_sha256 != settings.inputs_sha256.lower():
         wanted, got = settings.inputs_sha256, call.inputs_sha256
         raise UsageError(f"the inputs of {case.id} are not the same: expected sha256 {wanted}, got {got}")
+    case, call = with_result_shapes(case, call, operator)
     with clock("run"):
-        outcome = executor.run(operator, case, call)
+        if lack is not None:
+            outcome = Outcome(
+                host.NAME, outputs=host_outputs(operator, call), notes=(f"run in blocks: it {lack}",)
+            )
+        else:
+            outcome = executor.run(operator, case, call)
     verdict, truth = judge_status(case, outcome), None
     if verdict is None:
         with clock("golden"):
-            truth = golden(operator, call) if operator.reference is not None else None
+            if operator.reference is not None:
+                truth = (streamed_golden if lack is not None else golden)(operator, call)
         with clock("judge"):
             verdict = judge_outputs(
                 case,

@@ -1,11 +1,11 @@
-"""Finding an operator by either of its names: those with a reference of ours, then every documented one."""
+"""Finding an operator by either name: with a reference of ours, of an installed package, then every documented one."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
 from ascend_opcli.errors import UsageError, did_you_mean
-from ascend_opcli.operators import catalogued
+from ascend_opcli.operators import catalogued, packages
 from ascend_opcli.operators.operator import Operator, snake
 
 
@@ -63,10 +63,27 @@ def find(name: str) -> Operator:
     found = _with_contracts().get(wanted) or _by_short_name().get(wanted)
     if found is not None:
         return found
+    installed = of_packages()
+    for one in installed.operators.values():
+        if wanted == one.short_name:
+            return one
     short = catalogued.names()
     full = word if word in short.values() else short.get(wanted)
     if full is not None:
         return catalogued.operator(full)
     there = "; 'opcli ops list' shows what there is, and a case may bring its own signature"
-    hint = did_you_mean(word, [*short, *short.values()], otherwise=there)
-    raise UnknownOperator(f"unknown operator '{word}'{hint}")
+    known = [
+        *short,
+        *short.values(),
+        *installed.operators,
+        *(o.short_name for o in installed.operators.values()),
+    ]
+    hint = did_you_mean(word, known, otherwise=there)
+    broken = "".join(f"; {problem}" for problem in installed.problems)
+    raise UnknownOperator(f"unknown operator '{word}'{hint}{broken}")
+
+
+@lru_cache(maxsize=1)
+def of_packages() -> packages.Found:
+    """The operators of installed Python packages that are not built in."""
+    return packages.found(frozenset(operators()))

@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import Any
 
 from ascend_opcli.operators.contract import DtypeIn, NotNull, Rank, Rule
-from ascend_opcli.operators.operator import Operator, OutputRule, Reference, broadcast, like, snake
+from ascend_opcli.operators.operator import TOLD, Operator, OutputRule, Reference, broadcast, like, snake
 from ascend_opcli.operators.products import PRODUCTS
 from ascend_opcli.operators.signature import Param, Signature
 
@@ -143,7 +143,7 @@ def with_reference(name: str, reference: Reference, **changes: Any) -> Operator:
     """
     base = operator(name)
     parameters = inspect.signature(reference).parameters
-    known = {p.name for p in base.signature.params} | {"kernel_dtype", "dtypes"}
+    known = {p.name for p in base.signature.params} | TOLD
     stray = [n for n, p in parameters.items() if n not in known and p.kind is not p.VAR_KEYWORD]
     if stray:
         raise TypeError(f"{name} has no parameter {', '.join(stray)}")

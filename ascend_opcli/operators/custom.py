@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import functools
-import importlib.util
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
-from ascend_opcli.model import Case
+from ascend_opcli.model import Argument, Case, Shape, TensorSpec
+from ascend_opcli.operators import code
 from ascend_opcli.operators.catalog import UnknownOperator, find
-from ascend_opcli.operators.expression import compile_expression
-from ascend_opcli.operators.operator import Operator, Reference, snake
+from ascend_opcli.operators.expression import Expression, compile_expression
+from ascend_opcli.operators.expression_shapes import Described
+from ascend_opcli.operators.operator import Arguments, Operator, OutputRule, first_spec, snake
 from ascend_opcli.operators.signature import find as find_signature
-
-_CODE = re.compile(r"^(?P<file>[^:]+\.py):(?P<function>[A-Za-z_]\w*)$")
 
 
 def is_code(reference: str) -> bool:
-    """Whether a reference is ``file.py:function`` rather than an expression."""
-    return _CODE.match(reference) is not None
+    """Whether a reference is ``file.py:function`` or a golden.py rather than an expression."""
+    return code.parts(reference) is not None
 
 
 def resolve(name: str, *, signature: str | None = None, reference: str | None = None) -> Operator:
@@ -44,11 +40,22 @@ def resolve(name: str, *, signature: str | None = None, reference: str | None = 
         elementwise=False,
         held={},
         divergences=(),
+        own=reference,
+        # Who has a reference of ours has rules for its outputs too.
+        open_outputs=operator.reference is None,
+        outputs=operator.outputs if operator.reference is not None else {},
     )
     if is_code(reference):
         return plain
-    names = [p.name for p in operator.signature.params if p.io != "out"]
-    return dataclasses.replace(plain, reference=compile_expression(reference, names), formula=reference)
+    made = compile_expression(reference, [p.name for p in operator.signature.params if p.io != "out"])
+    inputs = operator.signature.inputs
+    return dataclasses.replace(
+        plain,
+        reference=made,
+        formula=reference,
+        outputs=_output_rules(made, plain) if plain.open_outputs else plain.outputs,
+        elementwise=made.elementwise([p.name for p in inputs]) and not any(p.is_list for p in inputs),
+    )
 
 
 def _from_signature(name: str, text: str) -> Operator:
@@ -78,43 +85,40 @@ def operator_of(case: Case, *, allow_code: bool = False) -> Operator:
 
 
 def with_code(operator: Operator, reference: str, folder: Path) -> Operator:
-    """The operator with the function that ``file.py:function`` names, a file inside ``folder``.
+    """The operator with the function that ``file.py:function`` or ``golden.py`` names, a file inside ``folder``.
 
     Raises ValueError where the file lies outside, is missing or has no such function.
     """
-    match = _CODE.match(reference)
-    if match is None:
-        raise ValueError(f"'{reference}' is not file.py:function")
-    path = (folder / match["file"]).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise ValueError(f"the reference {match['file']} lies outside the case file's folder")
-    if not path.is_file():
-        raise ValueError(f"the reference file {match['file']} does not exist")
-    return dataclasses.replace(operator, reference=_import(path, match["function"]), formula=reference)
+    function, remarks = code.load(reference, folder, operator)
+    return dataclasses.replace(operator, reference=function, formula=reference, remarks=remarks)
 
 
-def _import(path: Path, function: str) -> Reference:
-    spec = importlib.util.spec_from_file_location(f"opcli_reference_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"{path.name} cannot be imported")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise ValueError(f"{path.name} cannot be imported: {type(error).__name__}: {error}") from None
-    found = getattr(module, function, None)
-    if not callable(found):
-        raise ValueError(f"{path.name} has no function {function}")
-    return _aside(found)
+def _output_rules(expression: Expression, operator: Operator) -> dict[str, OutputRule]:
+    """The shapes of an expression's results, and the first tensor's dtype."""
+    inputs, outputs = operator.signature.inputs, operator.signature.outputs
+
+    def rule(place: int) -> OutputRule:
+        def one(arguments: Arguments) -> tuple[str, Shape] | None:
+            first = next((s for p in inputs if (s := first_spec(arguments.get(p.name))) is not None), None)
+            try:
+                made = expression.shapes(
+                    **{name: _described(arguments.get(name)) for name in expression.names}
+                )
+            except (ValueError, TypeError):  # shapes that do not fit each other: the run says so
+                return None
+            if first is None or made is None or len(made) != len(outputs):
+                return None
+            return first.dtype, made[place]
+
+        return one
+
+    return {p.name: rule(i) for i, p in enumerate(outputs) if p.io == "out" and not p.is_list}
 
 
-def _aside(function: Reference) -> Reference:
-    """The function with what it prints on stderr: stdout belongs to the report."""
-
-    @functools.wraps(function)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        with contextlib.redirect_stdout(sys.stderr):
-            return function(*args, **kwargs)
-
-    return run
+def _described(argument: Argument) -> Any:
+    """A tensor by its shape, an attribute by its value."""
+    if isinstance(argument, tuple):
+        return tuple(Described(spec.shape) for spec in argument)
+    if isinstance(argument, TensorSpec):
+        return Described(argument.shape)
+    return argument.value if argument is not None else None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ascend_opcli.model import Attribute, Call, Tensor, TensorSpec
+from ascend_opcli.model import Attribute, Call, Shape, Tensor, TensorSpec
+from ascend_opcli.operators.notes import Notes, pick
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, round_to, widen
 from ascend_opcli.tensors.layout import view
@@ -28,13 +27,15 @@ class Golden:
 
     ``outputs`` hold float64 (complex128) values not yet rounded to the output's dtype, or integers.
     ``branches`` count elements by branch. ``either`` gives flat indices of elements for which the other
-    side's value is as right, with those values. ``divergences`` are those that the data touch.
+    side's value is as right, with those values. ``divergences`` are those that the data touch, ``remarks`` what
+    else a report should say of where the golden comes from.
     """
 
     outputs: Mapping[str, np.ndarray | tuple[np.ndarray, ...]]
     branches: Mapping[str, int] = field(default_factory=dict)
     either: tuple[np.ndarray, np.ndarray] | None = None
     divergences: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 class ReferenceFailure(Exception):
@@ -43,19 +44,25 @@ class ReferenceFailure(Exception):
 
 def golden(operator: Operator, call: Call) -> Golden:
     """The reference in float64 on the stored inputs, with the notes that the operator makes of the data."""
-    notes = _Notes(operator)
+    notes = Notes(operator)
     outputs = _evaluate(operator, call, np.float64, notes)
-    return Golden(outputs, notes.branches, notes.either(), notes.touched())
+    remarks = (*operator.remarks, *notes.narrow)
+    return Golden(outputs, notes.branches, notes.either(), notes.touched(), remarks)
 
 
 def host_result(operator: Operator, call: Call) -> Arrays:
     """The reference in the compute dtype, rounded to each output's dtype as the kernel rounds."""
+    return _evaluate(operator, call, _compute(operator, call), None)
+
+
+def _compute(operator: Operator, call: Call) -> Any:
+    """The dtype of a host run: the operator's, float64 where an input is as wide."""
     wide = any(
         DTYPES[spec.dtype].kind in ("float", "complex")
         and DTYPES[spec.dtype].itemsize >= (16 if "complex" in spec.dtype else 8)
         for spec in _input_specs(call)
     )
-    return _evaluate(operator, call, np.float64 if wide else numpy_dtype(operator.compute).type, None)
+    return np.float64 if wide else numpy_dtype(operator.compute).type
 
 
 def _input_specs(call: Call) -> Iterator[TensorSpec]:
@@ -68,13 +75,11 @@ def _input_specs(call: Call) -> Iterator[TensorSpec]:
 # --- the run --------------------------------------------------------------------------------------------------
 
 
-def _evaluate(operator: Operator, call: Call, run: Any, notes: _Notes | None) -> Arrays:
+def _evaluate(operator: Operator, call: Call, run: Any, notes: Notes | None) -> Arrays:
     if operator.reference is None:
         raise ReferenceFailure(f"{operator.name} has no reference")
     kernel = operator.rounds_to(_dtypes(call)) if operator.rounds_to is not None else None
-    values = _attributes(operator, call, run)
-    values["kernel_dtype"] = numpy_dtype(kernel) if kernel else None
-    values["dtypes"] = _dtypes(call)
+    values = _told(operator, call, run, kernel, exact=notes is not None)
     arrays = {
         name: _array(bound) for name, bound in call.arguments.items() if not isinstance(bound, Attribute)
     }
@@ -84,35 +89,70 @@ def _evaluate(operator: Operator, call: Call, run: Any, notes: _Notes | None) ->
     exact = run is np.float64 and notes is not None
     sink = _Sink(call, names, kernel, exact, flat=bool(operator.flat_like))
     with np.errstate(all="ignore"):
-        for position, block in _blocks(operator, arrays):
+        for position, block in _blocks(operator, arrays, [call.outputs[name] for name in names]):
             inputs = {name: _in_run_dtype(array, run) for name, array in block.items()}
-            try:
-                result = pick(operator.reference, {**inputs, **values})
-            except (Exception, SystemExit) as error:  # a case's own reference may raise anything
-                raise ReferenceFailure(f"the reference raised {type(error).__name__}: {error}") from error
-            sink.put(position, result if isinstance(result, (tuple, list)) else (result,))
+            result = _results(operator, {**inputs, **values})
+            sink.put(position, result)
             if notes is not None:
                 notes.look(position, {**inputs, **values})
+                notes.look_at(result, names, call)
     return sink.outputs()
 
 
-def pick(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
-    """Call a function with those of ``values`` that it has parameters for."""
-    names = _parameters(function)
-    return function(**(values if names is None else {name: values[name] for name in names if name in values}))
+def _told(operator: Operator, call: Call, run: Any, kernel: str | None, *, exact: bool) -> dict[str, Any]:
+    """What a reference is told beside its inputs."""
+    values = _attributes(operator, call, run)
+    values["kernel_dtype"] = numpy_dtype(kernel) if kernel else None
+    values["dtypes"] = _dtypes(call)
+    values["serves"], values["run_dtype"] = "golden" if exact else "host", np.dtype(run)
+    values["call"] = call
+    return values
 
 
-@lru_cache(maxsize=4096)
-def _parameters(function: Callable[..., Any]) -> tuple[str, ...] | None:
-    """The names of a function's parameters, None where it takes any."""
-    parameters = inspect.signature(function).parameters.values()
-    return None if any(p.kind is p.VAR_KEYWORD for p in parameters) else tuple(p.name for p in parameters)
+def _results(operator: Operator, values: Mapping[str, Any]) -> tuple[Any, ...]:
+    assert operator.reference is not None
+    try:
+        result = pick(operator.reference, values)
+    except (Exception, SystemExit) as error:  # a case's own reference may raise anything
+        raise ReferenceFailure(f"the reference raised {type(error).__name__}: {error}") from error
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
-def _blocks(operator: Operator, arrays: Mapping[str, Any]) -> Iterator[tuple[int | None, dict[str, Any]]]:
+def result_shapes(operator: Operator, call: Call) -> dict[str, Shape | tuple[Shape, ...]]:
+    """The shapes of what the reference gives for each output of a call, whatever the call says of them."""
+    values = _told(operator, call, np.float64, None, exact=True)
+    arrays = {n: _array(b) for n, b in call.arguments.items() if not isinstance(b, Attribute)}
+    with np.errstate(all="ignore"):
+        inputs = {
+            n: _in_run_dtype(np.atleast_1d(a) if isinstance(a, np.ndarray) else a, np.float64)
+            for n, a in arrays.items()
+        }
+        result = _results(operator, {**inputs, **values})
+    names = [p.name for p in operator.signature.outputs if call.outputs.get(p.name) is not None]
+    if len(names) == 1 and isinstance(call.outputs[names[0]], tuple):
+        result = (result,)
+    if len(result) != len(names):
+        raise ReferenceFailure(_miscounted(len(result), len(names)))
+    return {
+        name: tuple(np.shape(m) for m in made) if isinstance(made, tuple) else np.shape(made)
+        for name, made in zip(names, result, strict=True)
+    }
+
+
+def _miscounted(results: int, outputs: int) -> str:
+    return f"the reference gives {results} results for {outputs} outputs"
+
+
+def _blocks(
+    operator: Operator, arrays: Mapping[str, Any], outputs: Sequence[Any]
+) -> Iterator[tuple[int | None, dict[str, Any]]]:
     """The inputs whole, or in runs of the broadcast shape's row-major order for an elementwise operator."""
     tensors = [name for name, value in arrays.items() if isinstance(value, np.ndarray)]
-    if not operator.elementwise or any(isinstance(v, tuple) for v in arrays.values()):
+    by_element = operator.elementwise and not any(isinstance(v, tuple) for v in arrays.values())
+    if by_element and operator.own:
+        # Nobody has checked that the tensors of a case's own operator fit each other.
+        by_element = _fit([arrays[n].shape for n in tensors], outputs)
+    if not by_element:
         yield None, {n: np.atleast_1d(v) if isinstance(v, np.ndarray) else v for n, v in arrays.items()}
         return
     broadcast = np.broadcast_shapes(*(arrays[n].shape for n in tensors))
@@ -146,6 +186,15 @@ def _blocks(operator: Operator, arrays: Mapping[str, Any]) -> Iterator[tuple[int
             {**arrays, **{n: p.view(arrays[n].dtype) for n, p in zip(tensors, parts, strict=True)}},
         )
         position += parts[0].size
+
+
+def _fit(inputs: Sequence[Shape], outputs: Sequence[Any]) -> bool:
+    try:
+        whole = np.broadcast_shapes(*inputs)
+    except ValueError:
+        return False
+    bare = [d for d in whole if d != 1]
+    return all(isinstance(s, TensorSpec) and [d for d in s.shape if d != 1] == bare for s in outputs)
 
 
 def _array(bound: Any) -> Any:
@@ -239,9 +288,7 @@ class _Sink:
         if len(self._names) == 1 and isinstance(self._specs[0], tuple):
             results = (tuple(results),)
         if len(results) != len(self._names):
-            raise ReferenceFailure(
-                f"the reference gives {len(results)} results for {len(self._names)} outputs"
-            )
+            raise ReferenceFailure(_miscounted(len(results), len(self._names)))
         for i, result in enumerate(results):
             spec = self._specs[i]
             if isinstance(spec, tuple):
@@ -253,6 +300,14 @@ class _Sink:
                 if self._whole[i] is None:
                     self._whole[i] = np.empty(spec.count, part.dtype)
                 self._whole[i][position : position + part.size] = part
+
+    def rounded(self, results: Sequence[Any]) -> list[np.ndarray]:
+        """One block of every output, flat."""
+        if len(results) != len(self._names):
+            raise ReferenceFailure(_miscounted(len(results), len(self._names)))
+        return [
+            self._round(np.asarray(r).reshape(-1), s.dtype) for r, s in zip(results, self._specs, strict=True)
+        ]
 
     def _finish(self, result: Any, spec: TensorSpec) -> np.ndarray:
         whole = np.asarray(result)
@@ -278,39 +333,36 @@ class _Sink:
         return made
 
 
-class _Notes:
-    """What an operator says of the data as they pass: branches, thresholds that go either way, divergences."""
+class ElementRun:
+    """The reference of an elementwise operator for one run, golden or host, called with one block after another."""
 
-    def __init__(self, operator: Operator) -> None:
-        self._operator = operator
-        self.branches: dict[str, int] = {}
-        self._indices: list[np.ndarray] = []
-        self._others: list[np.ndarray] = []
-        self._open = [d for d in operator.divergences if d.touched is not None]
-        self._touched: list[str] = []
+    def __init__(self, operator: Operator, call: Call, *, exact: bool) -> None:
+        self._operator, self._exact = operator, exact
+        self._run = np.float64 if exact else _compute(operator, call)
+        kernel = operator.rounds_to(_dtypes(call)) if operator.rounds_to is not None else None
+        self._values = _told(operator, call, self._run, kernel, exact=exact)
+        names = [p.name for p in operator.signature.outputs if call.outputs.get(p.name) is not None]
+        self._sink = _Sink(call, names, kernel, exact, flat=False)
 
-    def look(self, position: int | None, values: Mapping[str, Any]) -> None:
-        if self._operator.branches is not None:
-            for name, mask in pick(self._operator.branches, values).items():
-                self.branches[name] = self.branches.get(name, 0) + int(np.count_nonzero(mask))
-        if self._operator.either is not None:
-            found = pick(self._operator.either, values)
-            if found is not None:
-                mask, others = (np.broadcast_to(np.asarray(f), found[0].shape).reshape(-1) for f in found)
-                indices = np.flatnonzero(mask)
-                self._indices.append(indices + (position or 0))
-                self._others.append(others[indices])
-        for divergence in tuple(self._open):
-            assert divergence.touched is not None
-            if pick(divergence.touched, values):
-                self._open.remove(divergence)
-                self._touched.append(divergence.text)
+    def ready(self, block: Mapping[str, Any]) -> dict[str, Any]:
+        """What the reference is called with, of a block of the inputs as they are stored."""
+        return {**{n: _in_run_dtype(a, self._run) for n, a in block.items()}, **self._values}
 
-    def either(self) -> tuple[np.ndarray, np.ndarray] | None:
-        if not self._indices:
-            return None
-        return np.concatenate(self._indices), np.concatenate(self._others)
+    def raw(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
+        """What the reference gives for a block that is ready."""
+        return _results(self._operator, values)
 
-    def touched(self) -> tuple[str, ...]:
-        order = [d.text for d in self._operator.divergences]
-        return tuple(sorted(self._touched, key=order.index))
+    def results(self, values: Mapping[str, Any]) -> list[np.ndarray]:
+        """The same as it goes into the outputs."""
+        return self._sink.rounded(self.raw(values))
+
+    def dtype_of(self, spec: TensorSpec) -> np.dtype[Any]:
+        """The dtype in which an output is given."""
+        kind = DTYPES[spec.dtype].kind
+        if not self._exact or kind not in ("float", "complex"):
+            return numpy_dtype(spec.dtype)
+        return np.dtype(np.complex128 if kind == "complex" else np.float64)
+
+    def notes(self) -> Notes:
+        """Notes to be taken along the way."""
+        return Notes(self._operator)

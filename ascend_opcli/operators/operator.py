@@ -21,6 +21,9 @@ Arguments = Mapping[str, Argument]
 Reference = Callable[..., Any]
 TensorRule = Callable[[str, Shape], "tuple[str, Shape] | None"]
 """How a tensor follows the case's dtype and shape; None is the null pointer. Raises ValueError where it cannot."""
+TOLD = frozenset({"kernel_dtype", "dtypes", "serves", "run_dtype", "call"})
+"""Keywords by which a reference is told of its run beside inputs and attributes."""
+
 OutputRule = Callable[[Arguments], "tuple[str, Shape] | None"]
 """Dtype and shape of an output; None where the inputs do not settle it."""
 
@@ -54,8 +57,9 @@ class Operator:
     ``reference`` is called with the inputs by aclnn name and the attributes as keywords, floats in the dtype
     of the run (float64 for the golden, ``compute`` for the host result), integers as they are, attributes as
     NumPy scalars of the dtype in ``held``; it returns an array or a tuple in output order. Where it has a
-    keyword ``kernel_dtype`` it is told the dtype that ``rounds_to`` gives, and by ``dtypes`` the dtype words of
-    the tensors as they were before the run widened them.
+    keyword ``kernel_dtype`` it is told the dtype that ``rounds_to`` gives, by ``dtypes`` the dtype words of
+    the tensors as they were before the run widened them, by ``serves`` whether this run gives the ``golden``
+    (float64) or the ``host`` result (compute dtype), by ``run_dtype`` that dtype, and by ``call`` the whole call.
 
     ``rounds_to`` is the dtype in which the kernel writes before a cast to the output's own dtype, where that
     can differ. ``branches`` maps the same arguments to named masks. ``either`` returns a mask of elements
@@ -63,7 +67,9 @@ class Operator:
     inputs that the kernel reads as flat memory of another's size. ``sample_shape`` and ``sample_attributes``
     make an ordinary call of it. ``generic`` marks a contract made of the documents' lists
     alone. ``custom`` marks an operator that nobody has documented,
-    ``declared`` one whose signature came from a prototype and is not the catalog's.
+    ``declared`` one whose signature came from a prototype and is not the catalog's. ``own`` says where a reference
+    that is not built in comes from, ``remarks`` what a report should say of it. ``open_outputs``: nobody has said
+    which shape outputs have, so that they take that of the reference's result.
     """
 
     name: str
@@ -94,6 +100,9 @@ class Operator:
     generic: bool = False
     custom: bool = False
     declared: bool = False
+    own: str = ""
+    remarks: tuple[str, ...] = ()
+    open_outputs: bool = False
 
     @property
     def short_name(self) -> str:
@@ -267,7 +276,7 @@ def operator(
     def make(reference: Reference) -> Operator:
         parameters = inspect.signature(reference).parameters
         names = {p.name for p in signature.params}
-        stray = set(parameters) - names - {"kernel_dtype", "dtypes"}
+        stray = set(parameters) - names - TOLD
         if stray:
             raise TypeError(f"{signature.name} has no parameter {', '.join(sorted(stray))}")
         summary, _, formula = (inspect.getdoc(reference) or "").partition("\n\n")

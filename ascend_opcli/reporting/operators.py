@@ -51,7 +51,8 @@ def show_lines(operator: Operator) -> Iterator[str]:
         yield "  nobody here: a case needs expected outputs, an expected status or a reference of its own"
     else:
         how = "in blocks" if operator.elementwise else "whole"
-        yield f"  a built-in reference: golden in float64, host result in {operator.compute}, {how}"
+        whose = f"the reference of {operator.own}" if operator.own else "a built-in reference"
+        yield f"  {whose}: golden in float64, host result in {operator.compute}, {how}"
     if operator.divergences:
         yield ""
         yield "divergences from documents and other kernels"

@@ -22,7 +22,18 @@ from functools import lru_cache
 import numpy as np
 
 from ascend_opcli.errors import did_you_mean
-from ascend_opcli.model import Data, Fill, FromFile, Generator, Number, Shape, Tensor, TensorSpec, Values
+from ascend_opcli.model import (
+    Data,
+    Derived,
+    Fill,
+    FromFile,
+    Generator,
+    Number,
+    Shape,
+    Tensor,
+    TensorSpec,
+    Values,
+)
 from ascend_opcli.tensors import files, layout
 from ascend_opcli.tensors.dtypes import (
     canonical,
@@ -253,7 +264,9 @@ def check(data: Data, dtype: str, shape: Shape) -> None:
             )
         literals(data.values, dtype)
     else:
-        if isinstance(data, Generator):
+        if isinstance(data, Derived):
+            pass  # what it gives hangs on other tensors
+        elif isinstance(data, Generator):
             _generator(data.kind)(data.args, part(dtype) if data.kind in COMPLEX_PARTS else dtype, count)
         else:
             files.fits(data.path, data.key, dtype, shape)
@@ -281,6 +294,8 @@ def generate(
         return np.full(stop - start, literals((data.value,), dtype)[0], numpy_dtype(dtype))
     if isinstance(data, Values):
         return literals(data.values[start:stop], dtype)
+    if isinstance(data, Derived):
+        raise ValueError(f"'{name}' is derived from other inputs")
     if isinstance(data, FromFile):
         result = np.array(files.read(data.path, data.key, dtype, shape)[start:stop])
         # The place of a file says nothing about the data: it is left out of the key.
@@ -290,6 +305,16 @@ def generate(
         key = _key(seed, name, shape, data.kind, data.args)
         _fill(result, data, dtype, count, start, Stream(key), seed, name, shape)
     _put_specials(result, literals(data.specials, dtype), start, count, key)
+    return result
+
+
+def stored(
+    values: np.ndarray, data: Derived, *, dtype: str, shape: Shape, seed: int, name: str
+) -> np.ndarray:
+    """Flat values of derived data, rounded to the dtype, with its specials at their places."""
+    result = np.array(round_to(values, dtype))
+    key = _key(seed, name, shape, "expr", ())
+    _put_specials(result, literals(data.specials, dtype), 0, result.size, key)
     return result
 
 

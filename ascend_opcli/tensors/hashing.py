@@ -6,10 +6,12 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from ascend_opcli.model import Attribute, Bound, Tensor
+from ascend_opcli.tensors.flat import Streamed
 from ascend_opcli.tensors.layout import view
 
 _CHUNK = 2**18
@@ -51,7 +53,10 @@ def _head(update: Callable[[memoryview | bytes], object], name: str, dtype: str,
 
 def _pieces(array: np.ndarray) -> Iterator[np.ndarray]:
     """The array in row-major order, as C-contiguous arrays of bounded size (or itself where it is one)."""
-    if array.flags.c_contiguous:
+    streamed: Any = array
+    if isinstance(streamed, Streamed):
+        yield from streamed.chunks()
+    elif array.flags.c_contiguous:
         yield array
     elif array.size <= _CHUNK:
         yield np.ascontiguousarray(array)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -11,6 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 from ascend_opcli.errors import did_you_mean
 from ascend_opcli.model import Shape, Tensor, TensorSpec
 from ascend_opcli.tensors.dtypes import numpy_dtype
+from ascend_opcli.tensors.flat import Streamed
 
 LAYOUTS = ("contiguous", "transposed", "reversed", "padded")
 """The layouts that have a name; a view with written strides is ``strided``."""
@@ -121,6 +123,9 @@ def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
 def view(tensor: Tensor) -> np.ndarray:
     """The tensor's view into its storage, of the spec's shape: no copy, writable where the storage is."""
     spec, storage = tensor.spec, tensor.storage
+    streamed: Any = storage
+    if isinstance(streamed, Streamed):
+        return storage  # in row-major order of the view, whatever its layout
     needed = needed_storage(spec.shape, spec.strides, spec.offset)
     if min((spec.offset, *spec.strides), default=0) < 0 or needed > storage.size:
         raise ValueError(f"the view needs {needed} elements, its storage has {storage.size}")

@@ -1,40 +1,12 @@
-"""Arrays of any strides read as flat blocks, in row-major order."""
+"""A golden read as flat blocks, with other values at a few places."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ascend_opcli.tensors.flat import Flat, take
 
-class Flat:
-    """Row-major blocks of an array. A contiguous array is never copied, any other one block at a time.
-
-    One instance serves one thread; a block is valid until the next one is asked for.
-    """
-
-    def __init__(self, array: np.ndarray, block: int) -> None:
-        """``block`` is the largest number of elements that will be asked for at once."""
-        self._line: np.ndarray | None = None
-        if array.flags.c_contiguous:
-            self._line = array.reshape(-1)
-            return
-        # Any: the stubs of NumPy know nothing of ranged iteration.
-        self._iterator: Any = np.nditer(
-            array, flags=["external_loop", "buffered", "ranged", "zerosize_ok"], order="C", buffersize=block
-        )
-        self._copy = np.empty(min(block, array.size), array.dtype)
-
-    def block(self, start: int, stop: int) -> np.ndarray:
-        """Elements ``start`` to ``stop`` as a one-dimensional contiguous array."""
-        if self._line is not None:
-            return self._line[start:stop]
-        self._iterator.iterrange = (start, stop)
-        filled = 0
-        for piece in self._iterator:
-            self._copy[filled : filled + piece.size] = piece
-            filled += piece.size
-        return self._copy[:filled]
+__all__ = ["Flat", "Patched", "take"]
 
 
 class Patched(Flat):
@@ -57,10 +29,3 @@ class Patched(Flat):
         values = values.astype(np.result_type(values.dtype, others.dtype))
         values[places[low:high] - start] = others[low:high]
         return np.asarray(values)
-
-
-def take(array: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The elements at flat row-major ``places`` of an array of any strides."""
-    if array.flags.c_contiguous:
-        return np.asarray(array.reshape(-1)[places])
-    return np.asarray(array[np.unravel_index(places, array.shape)])

@@ -9,6 +9,7 @@ import numpy as np
 from ascend_opcli.model import Alternative, Census, Element, Number, OutputReport, StandardChoice
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import numpy_dtype, spacing
+from ascend_opcli.tensors.flat import spread
 from ascend_opcli.verification.elements import figures
 from ascend_opcli.verification.flat import take
 from ascend_opcli.verification.metrics import Metrics, Patches
@@ -185,7 +186,10 @@ def _worst(
         elements.append(
             Element(
                 index=index,
-                inputs={name: _plain(np.broadcast_to(v, got.shape)[index]) for name, v in shown.items()},
+                inputs={
+                    name: _plain(take(spread(v, got.shape), np.array([bad.place]))[0])
+                    for name, v in shown.items()
+                },
                 got=_plain(values[row]),
                 golden=_plain(goldens[row]),
                 absolute=bad.error,
@@ -199,7 +203,7 @@ def _worst(
 
 def _broadcasts(values: np.ndarray, shape: tuple[int, ...]) -> bool:
     try:
-        np.broadcast_to(values, shape)
+        spread(values, shape)
     except ValueError:
         return False
     return True

@@ -11,8 +11,10 @@ from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Call, Case, Outcome, StandardChoice, TensorSpec
 from ascend_opcli.operators.custom import resolve
 from ascend_opcli.operators.evaluate import Arrays, host_result
+from ascend_opcli.operators.in_blocks import host_outputs, obstacle
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors import files
+from ascend_opcli.tensors.flat import Streamed
 
 HOST = "host"
 _SUFFIXES = (".npy", ".npz", ".bin")
@@ -24,6 +26,7 @@ class ThirdParty:
     def __init__(self, case: Case, operator: Operator, call: Call, outcome: Outcome) -> None:
         self._case, self._operator, self._call, self._outcome = case, operator, call, outcome
         self._made: dict[str, Arrays] = {}
+        self._streamed = any(isinstance(o, Streamed) for o in outcome.outputs.values())
 
     def result(self, choice: StandardChoice, name: str, spec: TensorSpec) -> np.ndarray | None:
         """The result that a choice of the dual standard names, for one output; None for any other standard.
@@ -64,7 +67,11 @@ class ThirdParty:
                 raise UsageError(f"dual:third={text} is neither a file nor an expression: {error}") from None
             if other.reference is None:
                 raise UsageError(f"dual:third={text}: code is not run here; give a file or an expression")
-            self._made[text] = host_result(other, self._call)
+            if self._streamed and obstacle(other, self._case, 1 << 62) is not None:
+                raise UsageError(
+                    f"{self._case.id}: dual:third={text} is not elementwise, and the case is run in blocks"
+                )
+            self._made[text] = (host_outputs if self._streamed else host_result)(other, self._call)
         return _output(self._made[text], name)
 
     def _from_file(self, path: str, key: str | None, choice: StandardChoice, spec: TensorSpec) -> np.ndarray:
@@ -87,4 +94,4 @@ def _output(outputs: Mapping[str, np.ndarray | tuple[np.ndarray, ...]], name: st
     found = outputs.get(bare)
     if isinstance(found, tuple):
         found = found[int(index[:-1])] if index else None
-    return found if isinstance(found, np.ndarray) else None
+    return found if isinstance(found, (np.ndarray, Streamed)) else None

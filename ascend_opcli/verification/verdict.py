@@ -33,6 +33,7 @@ from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors import files
 from ascend_opcli.tensors.data import generate
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, widen
+from ascend_opcli.tensors.flat import Streamed
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.choice import choose
 from ascend_opcli.verification.earlier import Earlier
@@ -116,7 +117,7 @@ def judge_outputs(
             ignored.append(name)
             continue
         if explicit is not None:
-            wanted = _explicit(explicit, spec, name)
+            wanted = _explicit(explicit, spec, name, spread=isinstance(got, Streamed))
         if wanted is None:
             unjudged.append(name)
             continue
@@ -165,7 +166,7 @@ def judge_outputs(
             sentence = found.sentence if floor is None or not floor.same else UNREACHABLE
             own = golden.outputs.get(name) if golden is not None and explicit is not None else None
             if (
-                isinstance(own, np.ndarray)
+                isinstance(own, ARRAYS)
                 and judge_output(name, got, own, dtype=spec.dtype, choice=choice).passed
             ):
                 agrees = (
@@ -185,7 +186,8 @@ def judge_outputs(
         if report.passed and outcome.backend == "host" and explicit is None:
             report = dataclasses.replace(report, floor=report.used)
         reports.append(dataclasses.replace(report, branches=branches))
-    notes = [*outcome.notes, *(golden.divergences if golden is not None else ()), *warnings]
+    told = (*golden.divergences, *golden.remarks) if golden is not None else ()
+    notes = [*outcome.notes, *told, *warnings]
     if ignored and not reports and not outcome.findings and case.status is None:
         return Verdict(
             Word.SKIP, f"cannot judge: the case ignores {', '.join(ignored)} and expects no status"
@@ -232,7 +234,8 @@ def _floor(
     if own is None or own.shape != golden.shape or own.dtype != got.dtype:
         return None
     share = noise_floor(own, golden, dtype, choice)
-    return _Floor(share, share > 1 and bool(((own == got) | ((own != own) & (got != got))).all()))
+    same = share > 1 and isinstance(own, np.ndarray) and isinstance(got, np.ndarray)
+    return _Floor(share, same and bool(((own == got) | ((own != own) & (got != got))).all()))
 
 
 def apply_known_issue(case: Case, verdict: Verdict, today: datetime.date) -> Verdict:
@@ -272,15 +275,24 @@ def _members(
     """Every output tensor with its golden; the members of a list as ``out[0]``, ``out[1]``."""
     for name, got in outcome.outputs.items():
         spec, wanted = call.outputs[name], golden.outputs[name] if golden is not None else None
-        if isinstance(spec, TensorSpec) and isinstance(got, np.ndarray):
-            yield name, spec, got, wanted if isinstance(wanted, np.ndarray) else None
+        if isinstance(spec, TensorSpec) and isinstance(got, ARRAYS):
+            yield name, spec, got, wanted if isinstance(wanted, ARRAYS) else None
         elif isinstance(spec, tuple) and isinstance(got, tuple):
             for i, member in enumerate(spec):
                 yield f"{name}[{i}]", member, got[i], wanted[i] if isinstance(wanted, tuple) else None
 
 
-def _explicit(data: object, spec: TensorSpec, name: str) -> np.ndarray:
-    """Expected values as a golden: written numbers stay unrounded for floating outputs."""
+ARRAYS = (np.ndarray, Streamed)
+
+
+def _explicit(data: object, spec: TensorSpec, name: str, *, spread: bool = False) -> np.ndarray:
+    """Expected values as a golden: written numbers stay unrounded for floating outputs.
+
+    With ``spread`` one number stands for all of them without taking their memory.
+    """
+    if spread and isinstance(data, Fill):
+        one = dataclasses.replace(spec, shape=(1,), strides=(1,), storage_shape=(1,))
+        return np.broadcast_to(_explicit(data, one, name)[0], spec.shape)
     kind = DTYPES[spec.dtype].kind
     if kind in ("float", "complex") and isinstance(data, Values):
         return np.asarray(data.values, np.complex128 if kind == "complex" else np.float64).reshape(spec.shape)

@@ -12,6 +12,7 @@ from ascend_opcli.model import Attribute, Call, Tensor
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import float_format, round_to, spacing, widen
+from ascend_opcli.tensors.flat import spread
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.diagnosis.finding import elements, percent
 from ascend_opcli.verification.diagnosis.rerun import Rerun
@@ -138,7 +139,7 @@ class Evidence:
         found = {}
         for name, values in self.inputs.items():
             try:
-                found[name] = take(np.broadcast_to(values, self.shape), self.at)
+                found[name] = take(spread(values, self.shape), self.at)
             except ValueError:
                 continue
         return found

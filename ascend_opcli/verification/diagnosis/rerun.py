@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Attribute, Call, Tensor, TensorSpec
-from ascend_opcli.operators.evaluate import host_result, pick
+from ascend_opcli.operators.evaluate import host_result
+from ascend_opcli.operators.notes import pick
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors.dtypes import round_to
+from ascend_opcli.tensors.flat import spread
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.flat import take
 
@@ -112,7 +114,7 @@ class Rerun:
             return self._gathered[name]
         whole = view(self.tensors[name]) if array is None else array
         try:
-            values = take(np.broadcast_to(whole, self._shape), self._at)
+            values = take(spread(whole, self._shape), self._at)
         except ValueError:  # read as flat memory
             values = np.ascontiguousarray(whole).reshape(-1)[self._at]
         if array is None:
