@@ -167,7 +167,8 @@ class Case:
     ``operator`` is the aclnn name. ``arguments`` holds every parameter of the signature, in its order.
     ``status`` is None where the case does not demand one (success is expected then, and on a device a
     refusal by contract is only noted). ``source`` is the case as plain data, fit to be printed as one
-    stand-alone document.
+    stand-alone document. ``skip`` says why the case is not run: a file of another tool may leave a call open,
+    ``arguments`` is empty then, or name a standard that nobody here knows.
     """
 
     path: str
@@ -189,6 +190,7 @@ class Case:
     known_issue: KnownIssue | None = None
     repeat: int = 1
     deterministic: int | None = None
+    skip: str = ""
     source: Mapping[str, object] = field(default_factory=dict)
 
     @property

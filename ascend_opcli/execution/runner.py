@@ -169,7 +169,9 @@ def _run(
 
 
 def _not_here(case: Case, product: str, executor: Executor, settings: Settings) -> str | None:
-    """Why a case does not apply here, or None."""
+    """Why a case does not apply here, or None. A standard of the command line judges what the case's own cannot."""
+    if case.skip and not (case.arguments and settings.standard is not None):
+        return case.skip
     if executor.product is not None and case.product not in (None, executor.product):
         return f"names the product {case.product}; this device is {executor.product}"
     only = case.only
