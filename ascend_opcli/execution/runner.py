@@ -17,7 +17,7 @@ from ascend_opcli.execution.memory import too_large
 from ascend_opcli.model import Call, Case, Outcome, Result, StandardChoice, Timings, Verdict, Word
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.custom import operator_of
-from ascend_opcli.operators.evaluate import Golden, ReferenceFailure, golden
+from ascend_opcli.operators.evaluate import Golden, ReferenceFailure, UndefinedResult, golden
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.verification.earlier import Earlier
 from ascend_opcli.verification.verdict import apply_known_issue, judge_outputs, judge_status
@@ -83,6 +83,10 @@ def run_case(case: Case, settings: Settings, executor: Executor, earlier: Earlie
         except MemoryError as error:
             result = dataclasses.replace(
                 result, verdict=Verdict(Word.ERROR, f"does not fit in memory: {error}")
+            )
+        except UndefinedResult as error:
+            result = dataclasses.replace(
+                result, verdict=Verdict(Word.SKIP, f"cannot judge: the result is not defined: {error}")
             )
         except ReferenceFailure as error:
             result = dataclasses.replace(result, verdict=Verdict(Word.ERROR, " ".join(str(error).split())))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Attribute, Call, Tensor, TensorSpec
-from ascend_opcli.operators.operator import Operator
+from ascend_opcli.operators.operator import Operator, Undefined
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, round_to, widen
 from ascend_opcli.tensors.layout import view
 
@@ -39,6 +39,10 @@ class Golden:
 
 class ReferenceFailure(Exception):
     """A reference failed or gave something that is no result of this call."""
+
+
+class UndefinedResult(ReferenceFailure):
+    """The call has no defined result: nothing that an operator gives could be wrong."""
 
 
 def golden(operator: Operator, call: Call) -> Golden:
@@ -88,6 +92,8 @@ def _evaluate(operator: Operator, call: Call, run: Any, notes: _Notes | None) ->
             inputs = {name: _in_run_dtype(array, run) for name, array in block.items()}
             try:
                 result = pick(operator.reference, {**inputs, **values})
+            except Undefined as error:
+                raise UndefinedResult(str(error)) from error
             except (Exception, SystemExit) as error:  # a case's own reference may raise anything
                 raise ReferenceFailure(f"the reference raised {type(error).__name__}: {error}") from error
             sink.put(position, result if isinstance(result, (tuple, list)) else (result,))

@@ -370,7 +370,7 @@ def _judged(row: _Row, operator: Operator, body: dict[str, Any]) -> None:
     floats = any(DTYPES[canonical(str(t["dtype"]))].kind == "float" for t in _dicts(body.get("inputs", {})))
     found = standards.of_ttk(tolerances, absolute, dtypes, float_inputs=floats)
     if found:
-        body["expect"] = {"standard": found}
+        body["expect"] = {**body["expect"], "standard": found}
 
 
 def _dicts(inputs: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
