@@ -11,6 +11,7 @@ from ascend_opcli.casefile.expectations import CheckStandard
 from ascend_opcli.casefile.importing.write import Imported, to_yaml
 from ascend_opcli.casefile.loader import FOREIGN, load_file
 from ascend_opcli.errors import UsageError
+from ascend_opcli.model import FromFile, TensorSpec
 
 REASONS = 10
 """Reasons that are listed for a file; the YAML has them all."""
@@ -49,6 +50,8 @@ def convert(found: Found, out: Path | None, *, force: bool, check_standard: Chec
     for source in sources:
         cases = pick(load_file(source.path, check_standard=check_standard), source.picks)
         made.append(to_yaml(cases, Path(source.path).name))
+    for source, target, one in zip(sources, targets, made, strict=True):
+        _same_folder(Path(source.path), target, one)
     lines = [line for s, t, m in zip(sources, targets, made, strict=True) for line in _said(s.path, t, m)]
     texts = tuple((path, one.text) for path, one in zip(targets, made, strict=True) if one.text)
     return Done(sum(len(one.kept) for one in made), texts, tuple(lines))
@@ -62,6 +65,19 @@ def _target(source: Path, out: Path | None) -> Path | None:
     if out is None:
         return None
     return out if _is_file(out) else out / f"{source.stem}.yaml"
+
+
+def _same_folder(source: Path, target: Path | None, one: Imported) -> None:
+    """Data files lie beside the file that names them; a case file somewhere else could not reach them."""
+    if target is None or target.resolve().parent == source.resolve().parent:
+        return
+    for case in one.kept:
+        for argument in case.arguments.values():
+            if isinstance(argument, TensorSpec) and isinstance(argument.data, FromFile):
+                raise UsageError(
+                    f"{case.id} reads {Path(argument.data.path).name}, which lies beside {source.name}: "
+                    f"import it into that folder with --out {source.parent}"
+                )
 
 
 def _said(source: str, target: Path | None, one: Imported) -> list[str]:
