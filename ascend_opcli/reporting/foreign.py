@@ -75,7 +75,7 @@ def _weak(judged: Sequence[Result]) -> Iterator[str]:
     constant = sum(_all_constant(r) for r in judged)
     if constant:
         some = f"{constant:,} of {count_text(len(judged), 'judged case')}"
-        yield f"  weak: {some} fill every tensor with one value: a wrong place would go unseen"
+        yield f"  weak: in {some} every tensor holds one value: an element taken from a wrong place goes unseen"
     weak = Counter(name for r in judged for name in {n for o in r.verdict.outputs for n in o.weak})
     if weak:
         some = ", ".join(f"{name} ({count:,})" for name, count in weak.most_common())
