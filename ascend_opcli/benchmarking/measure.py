@@ -244,6 +244,8 @@ def _sampled(
 
 def _not_timed(case: Case, bench: Bench, product: str) -> str | None:
     """Why a case is left out here, or None."""
+    if case.skip:
+        return case.skip
     if case.status is not None and case.status.code != 0:
         return "the case expects a refusal: there is nothing to time"
     if bench.product is not None and case.product not in (None, bench.product):

@@ -250,6 +250,9 @@ def test_negatives_and_other_options_bear_cases_without_a_call(atk_file: Any, op
         done = opcli("run", path, option, "-")
         assert done.code == 0, (option, done.err)
         assert done.out
+    timed = opcli("bench", path, "--json", "-")
+    assert [m["name"] for m in json.loads(timed.out)["benchmarks"]] == ["atk.json::0"]
+    assert timed.err.count("SKIP atk.json::") == 2
 
 
 def test_yaml_pays_nothing_for_it(tmp_path: Path) -> None:
