@@ -30,14 +30,16 @@ def operators() -> dict[str, Operator]:
         losses,
         matmul,
         norm,
+        normalised,
         norms,
+        pooling,
         reductions,
         softmax,
     )
 
     families = (
         *(activations, arithmetic, comparison, elementwise, fills, foreach, losses),
-        *(layout, matmul, norms, reductions, softmax),
+        *(layout, matmul, normalised, norms, pooling, reductions, softmax),
         *(activation, amp, loss, norm),  # the hand-written ones last: theirs count
     )
     found = {op.name: op for family in families for op in family.OPERATORS}
