@@ -53,7 +53,9 @@ def _time(self: Any, weight: Any, bias: Any, pad: Any, _cubeMathType: Any) -> An
     length = wide.shape[0] - steps + 1
     made = np.zeros((length, self.shape[1], weight.shape[2]), self.dtype)
     for k in range(steps):
-        made += np.matmul(wide[k : k + length], weight[k])
+        # One large product instead of one for each step of time.
+        rows = np.ascontiguousarray(wide[k : k + length]).reshape(-1, self.shape[2])
+        made += (rows @ weight[k]).reshape(made.shape)
     return made if bias is None else made + bias
 
 
@@ -69,6 +71,8 @@ _DSTS = {1: "float16", 27: "bfloat16"}
 
 def _anti_quant(x: Any, scale: Any, offset: Any, _dstType: Any, sqrtMode: Any) -> Any:
     """y = (x + offset) scale, times scale again in sqrtMode; in float32, rounded once."""
+    if x.dtype == np.int32:
+        raise Undefined("int32 stands for eight int4, whose order the documents do not give")
     run = scale.dtype
     made = x.astype(run) + (0 if offset is None else offset)
     made = made * scale

@@ -137,6 +137,8 @@ def test_anti_quantisation_by_hand(root: bool, wanted: Any) -> None:
     made = called("AscendAntiQuant", dstType=1, sqrtMode=root, **given)
     assert made.golden.outputs["y"].tolist() == wanted
     assert made.host["y"].dtype == np.float16
+    with pytest.raises(UndefinedResult, match="eight int4"):
+        called("AscendAntiQuant", dstType=1, sqrtMode=root, **{**given, "x": tensor("int32", [[1, 2]])})
 
 
 # --- against PyTorch ------------------------------------------------------------------------------------------
