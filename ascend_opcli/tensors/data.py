@@ -17,7 +17,6 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 
 import numpy as np
 
@@ -511,7 +510,6 @@ def _as_reals(values: np.ndarray) -> np.ndarray:
     return round_to(values, "float64")
 
 
-@lru_cache(maxsize=1024)
 def _inside(lo: float, hi: float, dtype: str) -> tuple[float, float] | None:
     """Smallest and largest number of the dtype in [lo, hi), as float64; None where there is none."""
     kind = dtype_of(dtype).kind
