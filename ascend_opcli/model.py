@@ -176,7 +176,8 @@ class Case:
     ``status`` is None where the case does not demand one (success is expected then, and on a device a
     refusal by contract is only noted). ``open_outputs`` names outputs whose shape is that of the reference's
     result, which only a run can tell. ``source`` is the case as plain data, fit to be printed as one stand-alone
-    document.
+    document. ``skip`` says why the case is not run: a file of another tool may leave a call open,
+    ``arguments`` is empty then, or name a standard that nobody here knows.
     """
 
     path: str
@@ -199,6 +200,7 @@ class Case:
     repeat: int = 1
     deterministic: int | None = None
     open_outputs: tuple[str, ...] = ()
+    skip: str = ""
     source: Mapping[str, object] = field(default_factory=dict)
 
     @property

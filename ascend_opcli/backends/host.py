@@ -6,9 +6,10 @@ No operator is executed here.
 from __future__ import annotations
 
 from ascend_opcli.model import Call, Case, Outcome
-from ascend_opcli.operators.contract import Unsettled, predict, unchecked
+from ascend_opcli.operators.contract import Refusal, Unsettled, predict, unchecked
 from ascend_opcli.operators.evaluate import host_result
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.status import SUCCESS
 
 NAME = "host"
 
@@ -21,7 +22,7 @@ def refuse(operator: Operator, case: Case, product: str) -> Outcome | None:
     prediction = predict(operator, case.arguments, product)
     if isinstance(prediction, Unsettled):
         return Outcome(NAME, skip=prediction.reason)
-    if prediction is not None:
+    if prediction is not None and not _says_accepted(operator, case):
         label = " (by the documented lists alone)" if operator.generic else ""
         return Outcome(NAME, prediction.status, message=prediction.rule + label)
     if (operator.custom or operator.generic) and case.status is not None and case.status.code != 0:
@@ -31,6 +32,19 @@ def refuse(operator: Operator, case: Case, product: str) -> Outcome | None:
     if hazard is not None:
         return Outcome(NAME, findings=(f"not checked by the operator: {hazard}",))
     return None
+
+
+def overruled(operator: Operator, case: Case, product: str) -> tuple[str, ...]:
+    """A note where the case says that its call is accepted and the documents' lists alone would refuse it."""
+    prediction = predict(operator, case.arguments, product) if _says_accepted(operator, case) else None
+    if not isinstance(prediction, Refusal):
+        return ()
+    return (f"the documented lists alone would refuse the call: {prediction.rule}",)
+
+
+def _says_accepted(operator: Operator, case: Case) -> bool:
+    """Such a case knows more than a generic contract, though not more than a hand-written one."""
+    return operator.generic and case.status is not None and case.status.code == SUCCESS
 
 
 def run(operator: Operator, call: Call) -> Outcome:

@@ -19,13 +19,23 @@ _COMPARE = {
 
 
 def not_here(
-    case: Case, product: str, *, backend: str, device_product: str | None, cann: str | None
+    case: Case,
+    product: str,
+    *,
+    backend: str,
+    device_product: str | None,
+    cann: str | None,
+    overridden: bool = False,
 ) -> str | None:
     """Why a case does not apply here, or None.
+
+    A standard of the command line (``overridden``) judges what the case's own cannot.
 
     ``product`` is the one whose rules count, ``device_product`` that of the device (None on the host), ``cann``
     the version that is installed, None where it is not known.
     """
+    if case.skip and not (case.arguments and overridden):
+        return case.skip
     if device_product is not None and case.product not in (None, device_product):
         return f"names the product {case.product}; this device is {device_product}"
     only = case.only

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ascend_opcli.casefile.loader import CaseFile
+from ascend_opcli.casefile.loader import FOREIGN, CaseFile
 from ascend_opcli.errors import UsageError, nearest
 from ascend_opcli.model import Case
 
 SUFFIXES = (".yaml", ".yml")
-FOREIGN = (".json", ".csv")
 STDIN = "-"
 
 
@@ -113,8 +112,12 @@ def _folder(path: str) -> tuple[list[str], int]:
 
 
 def recognised(path: str) -> bool:
-    """Whether the content of a named file is that of a case file: so far, every one but .json and .csv."""
-    return not path.lower().endswith(FOREIGN)
+    """Whether a named file is a case file: a .json or .csv where its content is of a known format, else every one."""
+    if not path.lower().endswith(FOREIGN):
+        return True
+    from ascend_opcli.casefile.importing import foreign  # YAML does without it
+
+    return foreign.recognise(path) is not None
 
 
 def pick(file: CaseFile, picks: Sequence[str]) -> tuple[Case, ...]:

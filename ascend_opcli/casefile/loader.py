@@ -20,6 +20,9 @@ from ascend_opcli.operators.products import product
 STDIN = "<stdin>"
 """The path of cases that were read from standard input."""
 
+FOREIGN = (".json", ".csv")
+"""What the names of other tools' case files end in."""
+
 MAX_EXPANDED = 10_000_000
 MAX_SIGNATURE = 2**16
 MAX_HEADER = 2**20
@@ -49,6 +52,8 @@ def load_file(
     Raises CaseFileError, and nothing else, with the place of the first thing that does not fit.
     """
     name = os.fspath(path)
+    if name.lower().endswith(FOREIGN):
+        return _foreign(name, check_standard, product_default, seed_default, declared)
     if name == "-":
         name, data = STDIN, sys.stdin.buffer.read(yaml_text.MAX_BYTES + 1)
     else:
@@ -61,6 +66,28 @@ def load_file(
         seed_default=seed_default,
         declared=declared,
     )
+
+
+def _foreign(
+    path: str,
+    check_standard: CheckStandard,
+    product_default: str | None,
+    seed_default: int | None,
+    declared: Declared | None,
+) -> CaseFile:
+    from ascend_opcli.casefile.importing import foreign  # YAML does without it
+
+    chosen = _product(product_default)
+    setting = Setting(path, Path(path).parent, check_standard, chosen, seed_default or 0, declared)
+    cases = foreign.load(path, setting)
+    return CaseFile(path, tuple(dict.fromkeys(case.operator for case in cases)), cases)
+
+
+def _product(word: str | None) -> str | None:
+    try:
+        return product(word) if word is not None else None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def _read(path: str, limit: int) -> bytes:
@@ -84,10 +111,7 @@ def load_text(
     declared: Declared | None = None,
 ) -> CaseFile:
     """The cases of a text; ``path`` stands in places and ids, and its folder holds the data files."""
-    try:
-        chosen = product(product_default) if product_default is not None else None
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    chosen = _product(product_default)
     root = yaml_text.parse(text, path)
     if root is None or (isinstance(root, Scalar) and root.value is None):
         raise CaseFileError("the file is empty; it needs op and cases", Where(path, 1, 1))

@@ -38,7 +38,8 @@ MAX_LITERALS = 16
 def format(case: Case) -> list[str] | None:
     """The options of the case, defaults left out; None where options cannot say all that it demands."""
     unsaid = (
-        case.signature is not None
+        bool(case.skip)
+        or case.signature is not None
         or case.reference is not None
         or case.only is not None
         or case.known_issue is not None

@@ -11,6 +11,7 @@ from typing import Any
 from ascend_opcli.casefile import keys
 from ascend_opcli.casefile.expectations import OF_FILE
 from ascend_opcli.casefile.yaml_text import resolve
+from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Case
 
 WIDTH = 110
@@ -27,19 +28,23 @@ def to_yaml(case: Case) -> str:
     source = dict(case.source)
     if case.signature is not None and "signature" in source:
         source["signature"] = case.signature  # a header's path means nothing elsewhere
-    lines = [f"opcli: {keys.VERSION}", f"op: {scalar(source.pop('op'))}"]
+    if case.skip and not case.arguments:
+        raise UsageError(f"{case.id} has no call to show: {case.skip}")
+    head = [f"# not run: {flow(case.skip)}"] if case.skip else []
+    lines = [*head, f"opcli: {keys.VERSION}", f"op: {scalar(source.pop('op'))}"]
     # A standard of the file stays one, so that a report says the same of where it came from.
     if case.standard is not None and case.standard.origin == OF_FILE and "standard" in source:
-        lines += _entry("standard", source.pop("standard"), 0)
+        lines += entry("standard", source.pop("standard"), 0)
     lines.append("cases:")
     body: list[str] = []
     for key, value in source.items():
-        body += _entry(key, value, 4)
+        body += entry(key, value, 4)
     body[0] = "  - " + body[0].lstrip()
     return "\n".join(lines + body) + "\n"
 
 
-def _entry(key: str, value: Any, indent: int) -> list[str]:
+def entry(key: str, value: Any, indent: int) -> list[str]:
+    """The lines of a key and its value, in blocks for the tables of a case."""
     pad = " " * indent
     if key in _BLOCKS and isinstance(value, dict) and value:
         lines = [f"{pad}{key}:"]

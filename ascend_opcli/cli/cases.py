@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -75,3 +76,35 @@ def show(
 
     case = planning.one_case(planning.of_paths([path], check_standard=check_for), "opcli cases show")
     typer.echo(to_yaml(case), nl=False)
+
+
+@cases_app.command("import", epilog="Example: opcli cases import atk_aclnnAdd.json --out cases")
+def import_cases(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="ATK JSON, TTK CSV, msopst JSON, or folders of them."),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR|FILE", help="Where the YAML goes: a folder, or one .yaml file."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over files that are there.")] = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Turn case files of other tools into YAML that loads to the same cases; stdout without --out."""
+    from ascend_opcli.casefile.discover import find
+    from ascend_opcli.casefile.importing.targets import convert
+    from ascend_opcli.errors import ExitCode
+    from ascend_opcli.reporting.files import write_new
+    from ascend_opcli.verification.choice import check_for
+
+    done = convert(find(files), out, force=force, check_standard=check_for)
+    for path, text in done.texts:
+        if path is None:
+            typer.echo(text, nl=False)
+        else:
+            write_new(path, text)
+    for line in done.lines:
+        typer.echo(line, err=True)
+    if not done.kept:
+        raise typer.Exit(ExitCode.NOTHING_JUDGED)

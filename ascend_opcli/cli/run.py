@@ -410,7 +410,7 @@ def _report(
 ) -> ExitCode:
     from ascend_opcli.execution import plan as planning
     from ascend_opcli.execution.facts import run_facts
-    from ascend_opcli.reporting import terminal
+    from ascend_opcli.reporting import foreign, terminal
     from ascend_opcli.reporting.compare import side_by_side
     from ascend_opcli.reporting.summary import Summary
     from ascend_opcli.reporting.wording import count_text
@@ -423,6 +423,7 @@ def _report(
     stream = sys.stderr if "-" in reports.values() else sys.stdout
     terminal.print_results(results, stream, summary=lines, verbose=verbose)
     stream.writelines(line + "\n" for line in side_by_side(results))
+    stream.writelines(line + "\n" for line in foreign.lines(results))
     for line in planning.header_notes(plan, headers):
         print(line, file=sys.stderr)
     if plan.aside:

@@ -54,7 +54,9 @@ class Host:
             return refused
         if operator.reference is None:
             return Outcome(host.NAME, skip=_no_reference(case))
-        return _repeated(case, lambda: host.run(operator, call))
+        outcome = _repeated(case, lambda: host.run(operator, call))
+        notes = host.overruled(operator, case, call.product)
+        return dataclasses.replace(outcome, notes=(*outcome.notes, *notes)) if notes else outcome
 
 
 def _no_reference(case: Case) -> str:

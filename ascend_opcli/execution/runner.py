@@ -19,7 +19,7 @@ from ascend_opcli.operators.call import make_call, with_result_shapes
 from ascend_opcli.operators.contract import Refusal, predict
 from ascend_opcli.operators.custom import operator_of
 from ascend_opcli.operators.derived import DataFailure
-from ascend_opcli.operators.evaluate import Golden, ReferenceFailure, golden
+from ascend_opcli.operators.evaluate import Golden, ReferenceFailure, UndefinedResult, golden
 from ascend_opcli.operators.in_blocks import host_outputs, obstacle, streamed_call, streamed_golden
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
@@ -83,13 +83,24 @@ def run_case(case: Case, settings: Settings, executor: Executor, earlier: Earlie
     cann = settings.cann
     if cann is None and case.only is not None and case.only.cann is not None:
         cann = running_cann(executor)
-    reason = not_here(case, product, backend=executor.name, device_product=executor.product, cann=cann)
+    reason = not_here(
+        case,
+        product,
+        backend=executor.name,
+        device_product=executor.product,
+        cann=cann,
+        overridden=settings.standard is not None,
+    )
     if reason is None:
         try:
             result, made = _run(case, settings, executor, result, earlier)
         except MemoryError as error:
             result = dataclasses.replace(
                 result, verdict=Verdict(Word.ERROR, f"does not fit in memory: {error}")
+            )
+        except UndefinedResult as error:
+            result = dataclasses.replace(
+                result, verdict=Verdict(Word.SKIP, f"cannot judge: the result is not defined: {error}")
             )
         except (ReferenceFailure, DataFailure) as error:
             result = dataclasses.replace(result, verdict=Verdict(Word.ERROR, " ".join(str(error).split())))

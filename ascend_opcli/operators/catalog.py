@@ -34,14 +34,16 @@ def operators() -> dict[str, Operator]:
         layout,
         losses,
         matmul,
+        normalised,
         norms,
+        pooling,
         reductions,
         softmax,
     )
 
     families = (
         *(activations, arithmetic, comparison, elementwise, fills, foreach, losses),
-        *(layout, matmul, norms, reductions, softmax),
+        *(layout, matmul, normalised, norms, pooling, reductions, softmax),
     )
     found = {op.name: op for family in families for op in family.OPERATORS}
     found |= {op.name: op for op in _with_contracts().values()}

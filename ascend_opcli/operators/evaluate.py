@@ -10,7 +10,7 @@ import numpy as np
 
 from ascend_opcli.model import Attribute, Call, Shape, Tensor, TensorSpec
 from ascend_opcli.operators.notes import Notes, pick
-from ascend_opcli.operators.operator import Operator
+from ascend_opcli.operators.operator import Operator, Undefined
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, round_to, widen
 from ascend_opcli.tensors.layout import view
 
@@ -40,6 +40,10 @@ class Golden:
 
 class ReferenceFailure(Exception):
     """A reference failed or gave something that is no result of this call."""
+
+
+class UndefinedResult(ReferenceFailure):
+    """The call has no defined result: nothing that an operator gives could be wrong."""
 
 
 def golden(operator: Operator, call: Call) -> Golden:
@@ -113,6 +117,8 @@ def _results(operator: Operator, values: Mapping[str, Any]) -> tuple[Any, ...]:
     assert operator.reference is not None
     try:
         result = pick(operator.reference, values)
+    except Undefined as error:
+        raise UndefinedResult(str(error)) from error
     except (Exception, SystemExit) as error:  # a case's own reference may raise anything
         raise ReferenceFailure(f"the reference raised {type(error).__name__}: {error}") from error
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ascend_opcli.model import Generator, Shape
 from ascend_opcli.operators.fills import cast
+from ascend_opcli.operators.operator import Undefined
 from ascend_opcli.operators.promotion import promote
 from ascend_opcli.operators.structured import axis_of, declare, ints
 
@@ -28,10 +29,15 @@ def _same(self: Any, *_rest: Any) -> Any:
     return self.dtype, self.shape
 
 
-def _once(index: Any) -> None:
-    """Refuse places that are written twice: which value stays is not defined."""
-    if np.unique(index).size != index.size:
-        raise ValueError("an index is repeated: which of its values stays is not defined")
+def _replaced(target: Any, places: tuple[Any, ...], source: Any) -> Any:
+    """The target with ``source`` at the places. One that is named again must get the same value again."""
+    made = np.array(target)
+    made[places] = source
+    again = made[places]
+    wanted = np.broadcast_to(source, again.shape)
+    if not np.all((again == wanted) | ((again != again) & (wanted != wanted))):
+        raise Undefined("an index is repeated: which of its values stays is not defined")
+    return made
 
 
 # --- whole tensors --------------------------------------------------------------------------------------------
@@ -125,13 +131,24 @@ def _times(repeats: Any) -> Any:
     return repeats.reshape(-1) if isinstance(repeats, np.ndarray) else int(repeats)
 
 
-def _interleave(self: Any, repeats: Any, _outputSize: Any) -> Any:
+def _interleaved(self: Any, repeats: Any, axis: int, size: Any) -> Any:
+    """The repeats are one for all or one for each; a tensor's must add up to the size that the caller gives."""
     times = _times(repeats)
-    return np.repeat(self.reshape(-1), times)
+    if isinstance(times, np.ndarray):
+        if times.size not in (1, self.shape[axis]) or np.any(times < 0):
+            raise Undefined(f"{times.size} repeats for {self.shape[axis]} elements, or a negative one")
+        total = int(times.sum()) * (self.shape[axis] if times.size == 1 else 1)
+        if total != int(size):
+            raise Undefined(f"the repeats add up to {total}, outputSize is {int(size)}")
+    return np.repeat(self, times, axis=axis)
 
 
-def _interleave_dim(self: Any, repeats: Any, dim: Any, _outputSize: Any) -> Any:
-    return np.repeat(self, _times(repeats), axis=axis_of(dim, self.ndim))
+def _interleave(self: Any, repeats: Any, outputSize: Any) -> Any:
+    return _interleaved(self.reshape(-1), repeats, 0, outputSize)
+
+
+def _interleave_dim(self: Any, repeats: Any, dim: Any, outputSize: Any) -> Any:
+    return _interleaved(self, repeats, axis_of(dim, self.ndim), outputSize)
 
 
 def _with_size(shape: Shape, dim: Any, size: Any) -> Shape:
@@ -253,17 +270,12 @@ def _gather_nd(self: Any, indices: Any, _negative: Any) -> Any:
 # --- scatters -------------------------------------------------------------------------------------------------
 
 
-def _flat_places(shape: Shape, places: tuple[Any, ...]) -> Any:
-    return np.arange(int(np.prod(shape))).reshape(shape)[places]
-
-
 def _written(self: Any, places: tuple[Any, ...], source: Any, reduce: Any) -> Any:
     """0 replaces, 1 adds, 2 multiplies."""
-    made = np.array(self)
     if reduce in (0, None):
-        _once(_flat_places(self.shape, places))
-        made[places] = source
-    elif reduce in (1, 2):
+        return _replaced(self, places, source)
+    made = np.array(self)
+    if reduce in (1, 2):
         # Booleans add as or, multiply as and: NumPy's own sums of bool do so.
         (np.add if reduce == 1 else np.multiply).at(made, places, source)
     else:
@@ -306,24 +318,19 @@ def _index_fill(self: Any, dim: Any, index: Any, value: Any) -> Any:
 
 
 def _index_copy(self: Any, dim: Any, index: Any, source: Any) -> Any:
-    _once(index)
-    made = np.array(self)
-    made[_on_axis(self, dim, index)] = source
-    return made
+    return _replaced(self, _on_axis(self, dim, index), source)
 
 
 def _nd_update(varRef: Any, indices: Any, updates: Any) -> Any:
-    places = tuple(np.moveaxis(indices, -1, 0))
-    lead = varRef.shape[: len(places)]
-    _once(np.arange(int(np.prod(lead))).reshape(lead)[places])
-    made = np.array(varRef)
-    made[places] = updates
-    return made
+    return _replaced(varRef, tuple(np.moveaxis(indices, -1, 0)), updates)
 
 
 def _masked_scatter(selfRef: Any, mask: Any, source: Any) -> Any:
     made, where = np.array(selfRef), np.broadcast_to(mask != 0, selfRef.shape)
-    made[where] = source.reshape(-1)[: int(np.count_nonzero(where))]
+    count = int(np.count_nonzero(where))
+    if source.size < count:
+        raise Undefined(f"source has {source.size} elements, the mask takes {count}")
+    made[where] = source.reshape(-1)[:count]
     return made
 
 

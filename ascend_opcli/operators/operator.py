@@ -28,6 +28,10 @@ OutputRule = Callable[[Arguments], "tuple[str, Shape] | None"]
 """Dtype and shape of an output; None where the inputs do not settle it."""
 
 
+class Undefined(Exception):
+    """A reference raises this for a call whose result the operator does not define; the message says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Divergence:
     """A declared place where the kernel of record and a document or another kernel disagree.

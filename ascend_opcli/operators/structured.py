@@ -17,7 +17,14 @@ import numpy as np
 from ascend_opcli.model import Attribute, Shape
 from ascend_opcli.operators import catalogued
 from ascend_opcli.operators.families import taken
-from ascend_opcli.operators.operator import Arguments, Operator, OutputRule, Reference, TensorRule
+from ascend_opcli.operators.operator import (
+    Arguments,
+    Operator,
+    OutputRule,
+    Reference,
+    TensorRule,
+    Undefined,
+)
 from ascend_opcli.operators.signature import Signature
 
 Made = tuple[str, Shape]
@@ -73,7 +80,10 @@ def _reference(signature: Signature, function: Callable[..., Any]) -> Reference:
 
     def reference(**values: Any) -> Any:
         more = {"dtypes": values["dtypes"]} if told else {}
-        made = function(*(values[n] for n in names), **more)
+        try:
+            made = function(*(values[n] for n in names), **more)
+        except IndexError as error:  # the kernel would read or write what is not the tensor's
+            raise Undefined(str(error)) from error
         if not isinstance(made, tuple):
             return made
         # An optional output that is the null pointer is not asked for.

@@ -47,3 +47,12 @@ def write_text(target: str, chunks: Iterable[str]) -> None:
             raise
     except OSError as error:
         raise SurroundingsError(f"cannot write {target}: {error.strerror}") from None
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file as :func:`write_text` does, its folder made where there is none."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SurroundingsError(f"cannot make {path.parent}: {error.strerror}") from None
+    write_text(os.fspath(path), [text])

@@ -77,7 +77,7 @@ def judged(
     if standard.mean_limit:
         used = max(used, (metrics.mean or 0.0) / standard.mean_limit)
     if standard.whole == "single" and failed:
-        strange = _strange(golden, dtype, patches)
+        strange = strange_goldens(golden, dtype, patches)
         if strange:
             # ATK looks no further. What was never written is our own finding and stays.
             failed = failures(Metrics(Census(total=census.total, not_written=census.not_written)), standard)
@@ -142,7 +142,7 @@ def _same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 # --- criteria -------------------------------------------------------------------------------------------------
 
 
-def _strange(golden: np.ndarray, dtype: str, patches: Patches | None) -> int:
+def strange_goldens(golden: np.ndarray, dtype: str, patches: Patches | None) -> int:
     """How many golden values are NaN or Inf once they are rounded."""
     count = 0
     lines = Patched(golden, max(1, min(BLOCK, golden.size)), patches)

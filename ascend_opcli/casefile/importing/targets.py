@@ -1,0 +1,90 @@
+"""From foreign files to YAML files: where each goes, and what is said of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from ascend_opcli.casefile.discover import SUFFIXES, Found, pick
+from ascend_opcli.casefile.expectations import CheckStandard
+from ascend_opcli.casefile.importing.write import Imported, to_yaml
+from ascend_opcli.casefile.loader import FOREIGN, load_file
+from ascend_opcli.errors import UsageError
+from ascend_opcli.model import FromFile, TensorSpec
+
+REASONS = 10
+"""Reasons that are listed for a file; the YAML has them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How many cases were kept, the texts with their targets (None: stdout), and what to say about each file."""
+
+    kept: int
+    texts: tuple[tuple[Path | None, str], ...]
+    lines: tuple[str, ...]
+
+
+def convert(found: Found, out: Path | None, *, force: bool, check_standard: CheckStandard) -> Done:
+    """Every file as YAML, and where that goes. Nothing is written here.
+
+    Raises UsageError for a file that is no foreign one, several files for one target, or a target that exists.
+    """
+    sources = [t for t in found.targets if t.path.lower().endswith(FOREIGN)]
+    others = [t.path for t in found.targets if t not in sources]
+    if others and not sources:
+        raise UsageError(f"{others[0]} is no case file of another tool: ATK JSON, TTK CSV or msopst JSON")
+    if not sources:
+        raise UsageError("nothing to import: no ATK JSON, TTK CSV or msopst JSON is among the paths")
+    if len(sources) > 1 and (out is None or _is_file(out)):
+        raise UsageError("several files go into a folder: name one with --out DIR")
+    targets = [_target(Path(t.path), out) for t in sources]
+    twice = [path for path, count in Counter(targets).items() if path is not None and count > 1]
+    if twice:
+        raise UsageError(f"two of the files would become {twice[0]}: import them one by one")
+    there = [path for path in targets if path is not None and path.exists()]
+    if there and not force:
+        raise UsageError(f"{there[0]} exists; --force writes over it")
+    made = []
+    for source in sources:
+        cases = pick(load_file(source.path, check_standard=check_standard), source.picks)
+        made.append(to_yaml(cases, Path(source.path).name))
+    for source, target, one in zip(sources, targets, made, strict=True):
+        _same_folder(Path(source.path), target, one)
+    lines = [line for s, t, m in zip(sources, targets, made, strict=True) for line in _said(s.path, t, m)]
+    texts = tuple((path, one.text) for path, one in zip(targets, made, strict=True) if one.text)
+    return Done(sum(len(one.kept) for one in made), texts, tuple(lines))
+
+
+def _is_file(out: Path) -> bool:
+    return out.suffix.lower() in SUFFIXES and not out.is_dir()
+
+
+def _target(source: Path, out: Path | None) -> Path | None:
+    if out is None:
+        return None
+    return out if _is_file(out) else out / f"{source.stem}.yaml"
+
+
+def _same_folder(source: Path, target: Path | None, one: Imported) -> None:
+    """Data files lie beside the file that names them; a case file somewhere else could not reach them."""
+    if target is None or target.resolve().parent == source.resolve().parent:
+        return
+    for case in one.kept:
+        for argument in case.arguments.values():
+            if isinstance(argument, TensorSpec) and isinstance(argument.data, FromFile):
+                raise UsageError(
+                    f"{case.id} reads {Path(argument.data.path).name}, which lies beside {source.name}: "
+                    f"import it into that folder with --out {source.parent}"
+                )
+
+
+def _said(source: str, target: Path | None, one: Imported) -> list[str]:
+    where = f" in {target}" if target is not None and one.kept else ""
+    lines = [f"{source}: {len(one.kept)} of {len(one.kept) + len(one.left)} cases imported{where}"]
+    reasons = Counter(case.skip for case in one.left)
+    lines += [f"  {count} not: {reason}" for reason, count in reasons.most_common(REASONS)]
+    if len(reasons) > REASONS:
+        lines.append(f"  and {len(reasons) - REASONS} more reasons")
+    return lines

@@ -1,0 +1,120 @@
+"""The text of a foreign file: read within bounds, JSON with places, comments taken out."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from json.decoder import JSONDecoder
+from typing import Any
+
+from ascend_opcli.casefile import yaml_text
+from ascend_opcli.casefile.tree import clip
+from ascend_opcli.errors import CaseFileError
+from ascend_opcli.model import Where
+
+MAX_CASES = 100_000
+HEAD = 2**18
+"""Bytes by which a format is recognised."""
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+# A string is matched whole, so that what looks like a comment inside it stays.
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+
+
+def read(path: str) -> str:
+    """The whole text. Raises CaseFileError for what is too large, not UTF-8 or cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(yaml_text.MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise CaseFileError(f"{clip(path)} cannot be read: {getattr(error, 'strerror', error)}") from None
+    return yaml_text.decode(data, path)
+
+
+def head(path: str) -> str:
+    """The beginning of a file, as much as recognising it takes; empty where it cannot be read."""
+    try:
+        if not os.path.isfile(path):
+            return ""
+        with open(path, "rb") as file:
+            return file.read(HEAD).decode("utf-8-sig", "replace")
+    except (OSError, ValueError):
+        return ""
+
+
+def without_comments(text: str) -> str:
+    """The text with ``//`` and ``/* */`` comments as blanks: every other character keeps its place."""
+
+    def blank(match: re.Match[str]) -> str:
+        found = match[0]
+        return found if found[0] == '"' else re.sub(r"[^\n]", " ", found)
+
+    return _COMMENT.sub(blank, text)
+
+
+class Lines:
+    """Line and column of a place in a text."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self._starts = [0, *(m.end() for m in re.finditer("\n", text))]
+        self._file = file
+
+    def where(self, place: int) -> Where:
+        """Both count from 1."""
+        line = bisect_right(self._starts, place)
+        return Where(self._file, line, place - self._starts[line - 1] + 1)
+
+
+def items(text: str, file: str) -> Iterator[tuple[Where, Any]]:
+    """The members of the list that a JSON text is, each with its place.
+
+    Raises CaseFileError where the text is no list, no JSON, nested too deep or too long.
+    """
+    lines = Lines(text, file)
+    decoder = JSONDecoder(object_pairs_hook=_once)
+    place = _skip(text, 0)
+    if text[place : place + 1] != "[":
+        raise CaseFileError("a case file of this format is a JSON list of cases", lines.where(place))
+    place = _skip(text, place + 1)
+    count = 0
+    closed = text[place : place + 1] == "]"
+    while not closed:
+        begin = place
+        try:
+            item, place = decoder.raw_decode(text, place)
+        except json.JSONDecodeError as error:
+            raise CaseFileError(f"this is not JSON: {error.msg}", lines.where(error.pos)) from None
+        except RecursionError:
+            raise CaseFileError("nested too deep", lines.where(begin)) from None
+        except ValueError as error:
+            raise CaseFileError(f"this is not JSON: {clip(str(error))}", lines.where(begin)) from None
+        yield lines.where(begin), item
+        count += 1
+        if count >= MAX_CASES:
+            raise CaseFileError(f"the file has more than {MAX_CASES:,} cases", lines.where(begin))
+        place = _skip(text, place)
+        mark = text[place : place + 1]
+        if mark not in (",", "]"):
+            said = "',' or ']' is missing" if mark else "the list is never closed"
+            raise CaseFileError(f"this is not JSON: {said}", lines.where(place))
+        closed = mark == "]"
+        place = _skip(text, place + 1)
+    if place < len(text):
+        raise CaseFileError("this is not JSON: something follows the list", lines.where(place))
+
+
+def _skip(text: str, place: int) -> int:
+    found = _SPACE.match(text, place)
+    return found.end() if found else place
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key '{clip(twice)}' is repeated")
+    return made

@@ -1,0 +1,134 @@
+"""Pooling: windows over the last axes. Shapes are [N, C, spatial...] or [C, spatial...], as in PyTorch."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from ascend_opcli.model import Generator, Shape
+from ascend_opcli.operators.operator import Undefined
+from ascend_opcli.operators.structured import declare, ints
+
+_FIRST = Generator("integers", (0, 5))
+"""Default places of a pooled plane: any of at least six elements has them."""
+
+
+# --- adaptive averages ----------------------------------------------------------------------------------------
+
+
+def _adaptive_average(self: Any, outputSize: Any) -> Any:
+    """Window i of n over a length L is [floor(i L / n), ceil((i + 1) L / n)): the mean of a box is that of its axes."""
+    sizes = ints(outputSize)
+    made = self
+    for axis, size in zip(range(self.ndim - len(sizes), self.ndim), sizes, strict=True):
+        made = _window_means(made, axis, size)
+    return made
+
+
+def _window_means(values: Any, axis: int, count: int) -> Any:
+    length = values.shape[axis]
+    first = np.arange(count) * length // max(count, 1)
+    last = -(-(np.arange(count) + 1) * length // max(count, 1))
+    if not values.size or not count:
+        return np.zeros((*values.shape[:axis], count, *values.shape[axis + 1 :]), values.dtype)
+    # An end may be the length itself, which reduceat takes for no place: one more element stands there.
+    rows = np.moveaxis(values, axis, 0)
+    rows = np.concatenate([rows, np.zeros_like(rows[:1])])
+    sums = np.add.reduceat(rows, np.stack([first, last], axis=1).reshape(-1), axis=0)[::2]
+    counts = (last - first).astype(values.dtype).reshape(-1, *[1] * (rows.ndim - 1))
+    return np.moveaxis(sums / counts, 0, axis)
+
+
+def _adaptive_shape(self: Any, outputSize: Any) -> Any:
+    sizes = ints(outputSize)
+    return self.dtype, (*self.shape[: len(self.shape) - len(sizes)], *sizes)
+
+
+# --- maxima ---------------------------------------------------------------------------------------------------
+
+
+def _pair(values: Any, default: tuple[int, int]) -> tuple[int, int]:
+    given = ints(values)
+    if not given:
+        return default
+    if len(given) > 2 and given[:2] * (len(given) // 2) != given:
+        raise Undefined("sides that are padded or dilated differently")
+    return (given[0], given[-1])
+
+
+def _windows(
+    shape: Shape, kernel: Any, strides: Any, auto: Any, pads: Any, dilations: Any, ceil: Any
+) -> list[tuple[int, int, int, int, int]]:
+    """(kernel, stride, pad, dilation, windows) of each of the last two axes."""
+    if int(auto):
+        raise Undefined(f"autoPad {int(auto)}, whose padding the documents leave to the kernel")
+    size = _pair(kernel, (1, 1))
+    table = zip(
+        shape[-2:], size, _pair(strides, size), _pair(pads, (0, 0)), _pair(dilations, (1, 1)), strict=True
+    )
+    made = []
+    for length, k, stride, pad, step in table:
+        reach = step * (k - 1) + 1
+        room = length + 2 * pad - reach
+        count = -(-room // stride) + 1 if int(ceil) else room // stride + 1
+        # The last window begins inside the tensor or its left padding.
+        if int(ceil) and (count - 1) * stride >= length + pad:
+            count -= 1
+        made.append((k, stride, pad, step, max(count, 0)))
+    return made
+
+
+def _max_pool(self: Any, kernel: Any, strides: Any, auto: Any, pads: Any, dilations: Any, ceil: Any) -> Any:
+    rows, columns = _windows(self.shape, kernel, strides, auto, pads, dilations, ceil)
+    least = -np.inf if self.dtype.kind == "f" else np.iinfo(self.dtype).min
+    right = [
+        max(0, (n - 1) * s + d * (k - 1) + 1 - p - length)
+        for (k, s, p, d, n), length in zip((rows, columns), self.shape[-2:], strict=True)
+    ]
+    around = [(0, 0)] * (self.ndim - 2) + [(rows[2], right[0]), (columns[2], right[1])]
+    wide = np.pad(self, around, constant_values=least)
+    made = np.full((*self.shape[:-2], rows[4], columns[4]), least, self.dtype)
+    for i, j in itertools.product(range(rows[0]), range(columns[0])):
+        down, along = (
+            slice(o * d, o * d + (n - 1) * s + 1, s) if n else slice(0, 0)
+            for o, (_, s, _, d, n) in zip((i, j), (rows, columns), strict=True)
+        )
+        made = np.maximum(made, wide[..., down, along])
+    return made
+
+
+def _max_pool_shape(
+    self: Any, kernel: Any, strides: Any, auto: Any, pads: Any, dilations: Any, ceil: Any
+) -> Any:
+    try:
+        rows, columns = _windows(self.shape, kernel, strides, auto, pads, dilations, ceil)
+    except Undefined as error:
+        raise ValueError(str(error)) from error
+    return self.dtype, (*self.shape[:-2], rows[4], columns[4])
+
+
+def _unpool_slope(gradOutput: Any, self: Any, indices: Any, _outputSize: Any) -> Any:
+    """Every element of self went to one place of its plane, and gets the slope of that place."""
+    planes = gradOutput.reshape(*indices.shape[:-2], -1)
+    places = indices.reshape(*indices.shape[:-2], -1)
+    if np.any((places < 0) | (places >= planes.shape[-1])):
+        raise Undefined("an index lies outside its plane")
+    return np.take_along_axis(planes, places, -1).reshape(self.shape)
+
+
+OPERATORS = (
+    declare("AdaptiveAvgPool2d", _adaptive_average, "out = the means of windows that share the last two axes evenly",
+            _adaptive_shape, sample_shape=(2, 3, 5, 7), sample_attributes={"outputSize": (2, 3)}),
+    declare("AdaptiveAvgPool3d", _adaptive_average, "out = the means of windows that share the last three axes evenly",
+            _adaptive_shape, sample_shape=(2, 3, 4, 5, 7), sample_attributes={"outputSize": (2, 5, 3)}),
+    declare("MaxPool", _max_pool, "out = the largest element of each window over the last two axes",
+            _max_pool_shape, sample_shape=(2, 3, 6, 7),
+            sample_attributes={"kernelShape": (3, 2), "strides": (2, 1), "autoPad": 0, "pads": (1, 1),
+                               "dilations": (1, 2), "ceilMode": 0}),
+    declare("MaxUnpool2dBackward", _unpool_slope, "out = gradOutput at the places that self went to",
+            lambda _grad, self, _indices, _size: (self.dtype, self.shape), sample_shape=(2, 3, 4),
+            short={"indices": lambda _d, shape: ("int64", shape)}, data={"indices": _FIRST},
+            sample_attributes={"outputSize": (3, 4)}),
+)  # fmt: skip

@@ -1,0 +1,259 @@
+"""Pools, norms with given statistics, convolution over time, anti-quantisation: by hand, then against PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from family_calls import both, call_of, ordinary
+from hypothesis import given
+from hypothesis import strategies as st
+from operator_calls import run, tensor
+
+from ascend_opcli.model import Attribute
+from ascend_opcli.operators import catalogued, normalised, pooling
+from ascend_opcli.operators.evaluate import UndefinedResult
+
+try:
+    import torch
+
+    F = torch.nn.functional
+except ImportError:
+    torch = F = None
+
+ALL = {op.name.removeprefix("aclnn"): op for family in (pooling, normalised) for op in family.OPERATORS}
+NAN, INF = float("nan"), float("inf")
+needs_torch = pytest.mark.skipif(torch is None, reason="PyTorch is the oracle")
+
+
+def called(name: str, **given: Any) -> Any:
+    arrays = {n for n, v in given.items() if isinstance(v, tuple)}
+    return run(ALL[name], **{n: Attribute(v) if n in arrays else v for n, v in given.items()})
+
+
+def golden_of(name: str, **given: Any) -> list[Any]:
+    return [np.asarray(v) for v in called(name, **given).golden.outputs.values()]
+
+
+def f32(data: Any) -> Any:
+    return tensor("float32", data)
+
+
+def i64(data: Any) -> Any:
+    return tensor("int64", data)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_operator_is_the_catalogs_and_has_its_inferred_shape(name: str) -> None:
+    operator = ALL[name]
+    assert operator.signature == catalogued.entry(operator.name).signature
+    assert operator.summary
+    call = call_of(operator, ordinary(operator))
+    outputs, host = both(operator, call)
+    for param in operator.signature.outputs:
+        assert outputs[param.name].shape == call.outputs[param.name].shape == host[param.name].shape
+
+
+# --- by hand --------------------------------------------------------------------------------------------------
+
+
+def test_adaptive_means_by_hand() -> None:
+    (made,) = golden_of(
+        "AdaptiveAvgPool2d", self=f32([[[1.0, 2, 3], [4, 5, 6], [7, 8, 9]]]), outputSize=(1, 2)
+    )
+    assert made.tolist() == [[[4.5, 5.5]]]
+    # A value that is not in a window leaves it alone.
+    (kept,) = golden_of("AdaptiveAvgPool2d", self=f32([[[INF, 2, 4, NAN]]]), outputSize=(1, 4))
+    assert np.array_equal(kept, [[[INF, 2, 4, NAN]]], equal_nan=True)
+
+
+def pooled(data: Any, dtype: str = "float32", **change: Any) -> Any:
+    attributes = {
+        "kernelShape": (2,),
+        "strides": (1,),
+        "autoPad": 0,
+        "pads": (0,),
+        "dilations": (1,),
+        "ceilMode": 0,
+    }
+    return golden_of("MaxPool", self=tensor(dtype, data), **{**attributes, **change})[0].tolist()
+
+
+def test_largest_elements_by_hand() -> None:
+    plane = [[[1.0, 5, 2], [4, 3, 0]]]
+    assert pooled(plane) == [[[5, 5]]]
+    assert pooled(plane, pads=(1,), strides=(2,)) == [[[1, 5], [4, 3]]]
+    assert pooled([[[-5, -6], [-7, -8]]], "int8", pads=(1,), strides=(2,)) == [[[-5, -6], [-7, -8]]]
+    assert pooled([[[1.0, 2, 3]]], kernelShape=(1, 2), strides=(1, 2), ceilMode=1) == [[[2, 3]]]
+    assert pooled([[[1.0, 2, 3]]], kernelShape=(1, 2), strides=(1, 2)) == [[[2]]]
+
+
+@pytest.mark.parametrize("change", [{"autoPad": 1}, {"pads": (0, 0, 1, 1)}])
+def test_what_the_documents_leave_to_the_kernel_is_not_defined(change: dict[str, Any]) -> None:
+    with pytest.raises(UndefinedResult):
+        pooled([[[1.0, 5, 2], [4, 3, 0]]], **change)
+
+
+def test_slopes_go_back_to_their_places() -> None:
+    given = {"gradOutput": f32([[[1.0, 2], [3, 4]]]), "self": f32([[[9.0, 9]]]), "outputSize": (2, 2)}
+    assert golden_of("MaxUnpool2dBackward", indices=i64([[[3, 0]]]), **given)[0].tolist() == [[[4, 1]]]
+    with pytest.raises(UndefinedResult, match="outside its plane"):
+        golden_of("MaxUnpool2dBackward", indices=i64([[[4, 0]]]), **given)
+
+
+def test_a_batch_norm_with_given_statistics_by_hand() -> None:
+    channel = {"weight": f32([2.0, 1]), "bias": f32([1.0, 0]), "mean": f32([1.0, 2]), "invstd": f32([0.5, 3])}
+    (made,) = golden_of("BatchNormElemt", input=f32([[3.0, 4], [1, 2]]), eps=0.3, **channel)
+    assert made.tolist() == [[3, 6], [1, 0]]  # eps is in invstd already
+
+
+def test_a_layer_norms_slope_by_hand() -> None:
+    made = golden_of(
+        "AddLayerNormGrad",
+        dy=f32([[1.0, 3]]),
+        x1=f32([[1.0, 1]]),
+        x2=f32([[0.0, 2]]),
+        rstd=f32([[1.0]]),
+        mean=f32([[2.0]]),
+        gamma=f32([1.0, 1]),
+        dsumOptional=f32([[10.0, 20]]),
+    )
+    assert [m.tolist() for m in made] == [[[10, 20]], [-1, 3], [1, 3]]
+    with pytest.raises(UndefinedResult, match="statistics"):
+        golden_of("AddLayerNormGrad", dy=f32([[1.0]]), x1=f32([[1.0]]), x2=f32([[1.0]]), rstd=f32([1.0, 2]),
+                  mean=f32([[1.0]]), gamma=f32([1.0]), dsumOptional=None)  # fmt: skip
+
+
+def test_a_convolution_over_time_by_hand() -> None:
+    given = {"self": f32([[[1.0]], [[2]], [[3]]]), "weight": f32([[[1.0]], [[10]]]), "bias": f32([0.5])}
+    (made,) = golden_of("ConvTbc", pad=1, cubeMathType=0, **given)
+    assert made.reshape(-1).tolist() == [10.5, 21.5, 32.5, 3.5]
+
+
+@pytest.mark.parametrize(("root", "wanted"), [(False, [[-4.0, 0]]), (True, [[-8.0, 0]])])
+def test_anti_quantisation_by_hand(root: bool, wanted: Any) -> None:
+    given = {"x": tensor("int8", [[-3, 4]]), "scale": f32([2.0, 3]), "offset": f32([1.0, -4])}
+    made = called("AscendAntiQuant", dstType=1, sqrtMode=root, **given)
+    assert made.golden.outputs["y"].tolist() == wanted
+    assert made.host["y"].dtype == np.float16
+    with pytest.raises(UndefinedResult, match="eight int4"):
+        called("AscendAntiQuant", dstType=1, sqrtMode=root, **{**given, "x": tensor("int32", [[1, 2]])})
+
+
+# --- against PyTorch ------------------------------------------------------------------------------------------
+
+
+def drawn(*shape: int, seed: int = 3) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def close(made: Any, wanted: Any) -> None:
+    np.testing.assert_allclose(made, wanted.detach().numpy(), rtol=1e-12, atol=1e-12)
+
+
+def double(array: Any) -> Any:
+    return torch.from_numpy(np.asarray(array)).double()
+
+
+@needs_torch
+@given(
+    st.lists(st.integers(1, 9), min_size=3, max_size=3), st.lists(st.integers(1, 12), min_size=3, max_size=3)
+)
+def test_adaptive_means_against_torch(shape: list[int], sizes: list[int]) -> None:
+    x = drawn(2, *shape)
+    (made,) = golden_of("AdaptiveAvgPool3d", self=f32(x), outputSize=tuple(sizes))
+    close(made, F.adaptive_avg_pool3d(double(x), sizes))
+    (flat,) = golden_of("AdaptiveAvgPool2d", self=f32(x), outputSize=tuple(sizes[:2]))
+    close(flat, F.adaptive_avg_pool2d(double(x), sizes[:2]))
+
+
+@needs_torch
+@given(st.data())
+def test_largest_elements_against_torch(data: Any) -> None:
+    kernel, stride, step = (tuple(data.draw(st.integers(1, 4)) for _ in range(2)) for _ in range(3))
+    pads = tuple(data.draw(st.integers(0, k // 2)) for k in kernel)
+    shape = tuple(data.draw(st.integers((k - 1) * d + 1, 12)) for k, d in zip(kernel, step, strict=True))
+    ceil = data.draw(st.booleans())
+    x = drawn(2, *shape)
+    x.reshape(-1)[:: data.draw(st.integers(3, 50))] = data.draw(st.sampled_from([0.0, NAN, INF, -INF]))
+    (made,) = golden_of(
+        "MaxPool", self=f32(x), kernelShape=kernel, strides=stride, autoPad=0, pads=pads, dilations=step,
+        ceilMode=int(ceil),
+    )  # fmt: skip
+    wanted = F.max_pool2d(double(x), kernel, stride, pads, step, ceil_mode=ceil)
+    assert np.array_equal(made, wanted.numpy(), equal_nan=True)
+
+
+@needs_torch
+def test_unpooling_against_torch() -> None:
+    x = drawn(2, 3, 4, 6)
+    small, places = F.max_pool2d(double(x), 2, return_indices=True)
+    small.requires_grad_(True)
+    grad = drawn(2, 3, 4, 6, seed=4)
+    (slope,) = torch.autograd.grad(F.max_unpool2d(small, places, 2, output_size=(4, 6)), small, double(grad))
+    (made,) = golden_of(
+        "MaxUnpool2dBackward",
+        gradOutput=f32(grad),
+        self=f32(small.detach().numpy()),
+        indices=i64(places.numpy()),
+        outputSize=(4, 6),
+    )
+    close(made, slope)
+
+
+@needs_torch
+@pytest.mark.parametrize("shape", [(4, 3), (2, 3, 5), (2, 3, 4, 5), (2, 3, 2, 2, 2)])
+def test_a_batch_norm_against_torch(shape: tuple[int, ...]) -> None:
+    x, weight, bias, mean = drawn(*shape), drawn(3), drawn(3, seed=5), drawn(3, seed=6)
+    invstd = np.abs(drawn(3, seed=7)) + np.float32(0.5)
+    wanted = F.batch_norm(
+        double(x),
+        double(mean),
+        1 / double(invstd) ** 2,
+        double(weight),
+        double(bias),
+        training=False,
+        eps=0.0,
+    )
+    channel = {"weight": f32(weight), "bias": f32(bias), "mean": f32(mean), "invstd": f32(invstd)}
+    (made,) = golden_of("BatchNormElemt", input=f32(x), eps=0.0, **channel)
+    np.testing.assert_allclose(made, wanted.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@needs_torch
+@pytest.mark.parametrize(("shape", "last"), [((4, 8), 1), ((2, 3, 5), 1), ((2, 3, 4, 5), 2)])
+def test_a_layer_norms_slope_against_torch(shape: tuple[int, ...], last: int) -> None:
+    x1, x2, dy, dsum = (drawn(*shape, seed=s) for s in (1, 2, 3, 4))
+    gamma = drawn(*shape[-last:], seed=5)
+    axes = tuple(range(len(shape) - last, len(shape)))
+    total = x1.astype(np.float64) + x2
+    mean = total.mean(axes, keepdims=True).astype(np.float32)
+    rstd = (1 / np.sqrt(total.var(axes, keepdims=True) + 1e-5)).astype(np.float32)
+    wanted = torch.ops.aten.native_layer_norm_backward(
+        double(dy),
+        double(total),
+        shape[-last:],
+        double(mean),
+        double(rstd),
+        double(gamma),
+        double(gamma),
+        [True] * 3,
+    )
+    made = golden_of(
+        "AddLayerNormGrad", dy=f32(dy), x1=f32(x1), x2=f32(x2), rstd=f32(rstd), mean=f32(mean), gamma=f32(gamma),
+        dsumOptional=f32(dsum),
+    )  # fmt: skip
+    close(made[0], wanted[0] + double(dsum))
+    close(made[1], wanted[1])
+    close(made[2], wanted[2])
+
+
+@needs_torch
+@given(st.integers(1, 6), st.integers(1, 4), st.integers(0, 5))
+def test_a_convolution_over_time_against_torch(length: int, steps: int, pad: int) -> None:
+    if length + 2 * pad < steps:
+        return
+    x, weight, bias = drawn(length, 2, 3), drawn(steps, 3, 4), drawn(4)
+    (made,) = golden_of("ConvTbc", self=f32(x), weight=f32(weight), bias=f32(bias), pad=pad, cubeMathType=0)
+    close(made, torch.conv_tbc(double(x), double(weight), double(bias), pad))
