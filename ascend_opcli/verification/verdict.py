@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import math
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -37,7 +38,7 @@ from ascend_opcli.tensors.flat import Streamed
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.choice import choose
 from ascend_opcli.verification.earlier import Earlier
-from ascend_opcli.verification.flat import take
+from ascend_opcli.verification.flat import Flat, take
 from ascend_opcli.verification.judge import judge_output, noise_floor, side_by_side
 from ascend_opcli.verification.third import ThirdParty
 
@@ -234,8 +235,20 @@ def _floor(
     if own is None or own.shape != golden.shape or own.dtype != got.dtype:
         return None
     share = noise_floor(own, golden, dtype, choice)
-    same = share > 1 and isinstance(own, np.ndarray) and isinstance(got, np.ndarray)
-    return _Floor(share, same and bool(((own == got) | ((own != own) & (got != got))).all()))
+    return _Floor(share, share == math.inf and _overflows_alike(got, own, golden))
+
+
+def _overflows_alike(got: np.ndarray, own: np.ndarray, golden: np.ndarray) -> bool:
+    """Whether two outputs are the same and somewhere NaN or Inf where the golden is finite."""
+    size, somewhere = 1 << 16, False
+    flats = [Flat(array, min(size, golden.size)) for array in (got, own, golden)]
+    with np.errstate(all="ignore"):
+        for start in range(0, golden.size, size):
+            x, y, z = (flat.block(start, min(start + size, golden.size)) for flat in flats)
+            if not ((x == y) | ((x != x) & (y != y))).all():
+                return False
+            somewhere |= bool((~np.isfinite(x) & np.isfinite(z)).any())
+    return somewhere
 
 
 def apply_known_issue(case: Case, verdict: Verdict, today: datetime.date) -> Verdict:
