@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ascend_opcli.backends.cann.binding import Binder, argument_types
-from ascend_opcli.backends.cann.buffers import POISONS
 from ascend_opcli.backends.cann.execute import (
     PHASE_1,
     PHASE_2,
@@ -29,10 +28,10 @@ from ascend_opcli.backends.cann.execute import (
     drop,
     lay_out,
     specs_of,
-    storage_bytes,
 )
 from ascend_opcli.backends.cann.libraries import Libraries
 from ascend_opcli.backends.cann.runtime import AclFailure, Runtime
+from ascend_opcli.backends.observed import POISONS, storage_bytes
 from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.model import Case, HostTimes, Outcome, Phase, TensorSpec
 from ascend_opcli.operators.call import make_call
