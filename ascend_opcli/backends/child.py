@@ -108,15 +108,16 @@ class Child:
             raise SurroundingsError(said)
         return said
 
-    def ask(self, request: object) -> Any:
+    def ask(self, request: object, timeout: float | None = None) -> Any:
         """The answer to a request, or how the process was lost over it."""
+        timeout = self._timeout if timeout is None else timeout
         assert self._pipe is not None
         step = FIRST_STEP
         try:
             self._pipe.send(request)
-            deadline = time.monotonic() + self._timeout
+            deadline = time.monotonic() + timeout
             while True:
-                grown = self._wait(deadline)
+                grown = self._wait(deadline, timeout)
                 if grown is not None:
                     self.stop(patience=0.0)
                     return Broken(f"{grown}, in {step}", step)
@@ -129,7 +130,7 @@ class Child:
             self.stop()
             return Broken(f"crash: {cause} in {step}", step)
 
-    def _wait(self, deadline: float) -> str | None:
+    def _wait(self, deadline: float, timeout: float) -> str | None:
         """None once there is something to read; else why the process must be ended."""
         assert self._pipe is not None
         while True:
@@ -140,7 +141,7 @@ class Child:
             if bounded and (size := _size(self._watched)) > (self.limit or 0):
                 return f"WROTE TOO MUCH: {size:,} bytes of files, more than the limit of {self.limit:,}"
             if left <= 0:
-                return f"hang: no answer within {self._timeout:g} s"
+                return f"hang: no answer within {timeout:g} s"
 
     def stop(self, patience: float | None = None) -> None:
         """End it; it goes by itself when its pipe closes, releasing what it holds, or is killed."""

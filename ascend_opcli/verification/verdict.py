@@ -96,6 +96,7 @@ def judge_outputs(
     floors: Mapping[str, float] | None = None,
     all_standards: bool = False,
     earlier: Earlier | None = None,
+    third_party: str | None = None,
 ) -> Verdict:
     """The verdict over the outputs of a successful call.
 
@@ -103,7 +104,7 @@ def judge_outputs(
     judged, and a case in which nothing can be judged is SKIP. ``override`` is the command line's standard.
     ``floors`` gives the noise floor of outputs, where it was worked out. ``all_standards`` adds how every
     standard would judge. ``earlier`` holds outputs of the calls before this one, which a failed output may
-    repeat.
+    repeat. ``third_party`` is the folder where the dual standard finds its third-party results.
     """
     reports: list[OutputReport] = []
     unjudged: list[str] = []
@@ -117,11 +118,11 @@ def judge_outputs(
             ignored.append(name)
             continue
         if explicit is not None:
-            wanted = _explicit(explicit, spec, name)
+            wanted = expected_values(explicit, spec, name)
         if wanted is None:
             unjudged.append(name)
             continue
-        choice = choose(name, spec.dtype, case, operator.standard, override)
+        choice = third_party_of(choose(name, spec.dtype, case, operator.standard, override), third_party)
         either = golden.either if golden is not None and explicit is None else None
         report = judge_output(
             name,
@@ -143,7 +144,9 @@ def judge_outputs(
                 dtype=spec.dtype,
                 either=either,
                 written=outcome.written.get(name),
-                third=third.host(name),
+                third=third.host(name)
+                if third_party is None
+                else third.result(_dual(third_party), name, spec),
             )
             report = dataclasses.replace(report, standards=others)
         if not report.passed:
@@ -208,6 +211,20 @@ def judge_outputs(
     return Verdict(Word.PASS, "", tuple(reports), tuple(notes))
 
 
+def third_party_of(choice: StandardChoice, folder: str | None) -> StandardChoice:
+    """The choice with its third-party results taken from a folder that the command line names."""
+    if choice.name != "dual" or folder is None:
+        return choice
+    origin = choice.origin
+    if "command line" not in origin:
+        origin = f"{origin}, third party from the command line"
+    return StandardChoice(choice.name, {**choice.numbers, "third": folder}, origin)
+
+
+def _dual(folder: str) -> StandardChoice:
+    return third_party_of(StandardChoice("dual", {}, "command line"), folder)
+
+
 def apply_known_issue(case: Case, verdict: Verdict, today: datetime.date) -> Verdict:
     """KNOWN for a failure that is marked and not expired; a mark on a passing case is pointed out."""
     mark = case.known_issue
@@ -252,7 +269,7 @@ def _members(
                 yield f"{name}[{i}]", member, got[i], wanted[i] if isinstance(wanted, tuple) else None
 
 
-def _explicit(data: object, spec: TensorSpec, name: str) -> np.ndarray:
+def expected_values(data: object, spec: TensorSpec, name: str) -> np.ndarray:
     """Expected values as a golden: written numbers stay unrounded for floating outputs."""
     kind = DTYPES[spec.dtype].kind
     if kind in ("float", "complex") and isinstance(data, Values):
