@@ -466,10 +466,13 @@ def _report(
     from ascend_opcli.reporting import terminal
     from ascend_opcli.reporting.compare import side_by_side
     from ascend_opcli.reporting.summary import Summary
-    from ascend_opcli.reporting.wording import count_text
+    from ascend_opcli.reporting.wording import count_text, served_text
 
     summary = Summary.of(results)
     lines = summary.lines(seconds)
+    served = served_text(results)
+    if served:
+        lines.append(f"served by {served}")
     if interrupted:
         lines.insert(0, f"interrupted: {len(results)} of {len(plan.cases)} cases were finished")
     # A report on stdout is alone there: the table then goes to stderr.
@@ -502,6 +505,7 @@ def _report(
             "product": product,
             "seed": seed,
             "arguments": sys.argv[1:],
+            **({"served_by": served} if served else {}),
         }
         run = FinishedRun(results, facts, seconds, len(plan.cases), not (interrupted or not_run), language)
         for name, target in reports.items():

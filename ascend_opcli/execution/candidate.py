@@ -58,5 +58,5 @@ def no_status(case: Case, name: str) -> Outcome | None:
     """The outcome of a case that demands a refusal of something that gives no status."""
     if case.status is None or case.status.code == 0:
         return None
-    who = "a candidate" if name == NAME else "another program's files"
-    return Outcome(name, skip=f"cannot judge: the case expects a refusal, and {who} gives no status")
+    who = "a candidate gives" if name == NAME else "files give"
+    return Outcome(name, skip=f"cannot judge: the case expects a refusal, and {who} no status")

@@ -168,7 +168,9 @@ def _shaped(flat: np.ndarray, header: _Header) -> np.ndarray:
 
 def as_bits(array: np.ndarray) -> np.ndarray:
     """The array as a file of NumPy's can hold it: bfloat16 as uint16 and float8 as raw bytes, by their bits."""
-    if array.dtype.isbuiltin == 1:
+    # Not isbuiltin: a dtype that has come through a pickle is no longer NumPy's own object.
+    known = DTYPES.get(array.dtype.name)
+    if known is None or known.numpy.isbuiltin == 1:
         return array
     return array.view(np.uint16 if array.dtype.itemsize == 2 else "V1")
 
