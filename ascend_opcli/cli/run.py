@@ -301,7 +301,7 @@ def run(
         timeout,
         live,
         in_process,
-        serving.candidate,
+        None if plan.unchanged else serving.candidate,
         serving.outputs,
     )
     results: list[Result] = []

@@ -190,6 +190,7 @@ WRONG = {
     "an exit code": ("import os; os._exit(3)", "crash: the worker exited with 3 in the call"),
     "a signal": ("import os; os.kill(os.getpid(), 11)", "crash: SIGSEGV in the call"),
     "an abort": ("import os; os.abort()", "crash: SIGABRT in the call"),
+    "prints without end": ("while True: print('x' * 1000000)", "RAISED: OSError: [Errno 27] File too large"),
     "ten GiB in a file": (
         "import tempfile, os\n    with open(os.environ['LITTER'], 'wb') as f: f.truncate(10 << 30)",
         "RAISED: OSError: [Errno 27] File too large",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import keyword
@@ -154,7 +155,8 @@ class Function:
 
     def raised(self, error: BaseException, laid: Laid) -> Outcome:
         """The outcome of a call that ended by an exception, whose traceback goes to what the candidate printed."""
-        traceback.print_exception(error)
+        with contextlib.suppress(OSError):  # it may have printed more than a file may hold
+            traceback.print_exception(error)
         return Outcome(NAME, findings=(f"RAISED: {_said(error, self._path)}", *self._harm(laid)))
 
     def lay_out(self, signature: Signature, call: Call, poison: int) -> Laid:

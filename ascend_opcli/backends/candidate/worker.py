@@ -177,7 +177,8 @@ def _answer(session: Session, request: Any, pipe: Connection) -> object:
     except MemoryError as error:
         return Outcome(NAME, error=f"does not fit in memory: {error}")
     except Exception as error:
-        traceback.print_exc()
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
         return Outcome(NAME, error=f"the worker failed: {type(error).__name__}: {error}")
 
 
