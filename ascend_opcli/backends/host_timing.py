@@ -1,8 +1,4 @@
-"""The timing of a reference on the host: many calls a sample, on inputs the cache has not seen.
-
-No operator is executed here. What is timed is the NumPy reference in the operator's compute dtype, in blocks, its
-result rounded to each output's dtype.
-"""
+"""Timing by the clock of the host: many calls a sample, on inputs the cache has not seen."""
 
 from __future__ import annotations
 
@@ -13,12 +9,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ascend_opcli.model import Call
-from ascend_opcli.operators.evaluate import host_result
-from ascend_opcli.operators.operator import Operator
 
 UNKNOWN_CACHE = 32 << 20
 COPIES = 9
@@ -54,15 +49,27 @@ def copy_rate(clock: Clock = time.perf_counter, size: int = COPY_BYTES) -> float
     return 2 * size / max(statistics.median(times[1:]), 1e-12)
 
 
+def _nothing() -> None:
+    return None
+
+
 @dataclass(slots=True)
 class Stage:
-    """The calls of one case on several input sets, warmed up; ``flush`` bytes are written before a sample."""
+    """The calls of one case on several input sets, warmed up; ``flush`` bytes are written before a sample.
 
-    operator: Operator
-    calls: Sequence[Call]
+    ``run`` makes one call, ``wait`` comes after the last of a sample, ``refresh`` before it and outside its time.
+    ``nbytes`` are those of one call's inputs. Where ``once`` is set no call of a set is repeated within a sample.
+    """
+
+    calls: Sequence[Any]
+    run: Callable[[Any], object]
+    nbytes: int
     cold: bool = True
     clock: Clock = time.perf_counter
     cache: int = field(default_factory=last_level_cache)
+    wait: Callable[[], None] = _nothing
+    refresh: Callable[[], None] = _nothing
+    once: bool = False
     first: float = 0.0
     launches: int = 0
     flush: int = 0
@@ -70,29 +77,31 @@ class Stage:
     _next: int = 0
 
     def __post_init__(self) -> None:
-        each = sum(a.nbytes for call in self.calls[:1] for a in input_arrays(call))
-        if self.cold and each * len(self.calls) < 2 * self.cache:
+        if self.cold and self.nbytes * len(self.calls) < 2 * self.cache:
             self.flush = self.cache
             self._waste = np.zeros(self.flush, np.uint8)
         begun = self.clock()
-        host_result(self.operator, self.calls[0])
+        self.run(self.calls[0])
+        self.wait()
         self.first = self.clock() - begun
         self.launches = len(self.calls)
         self.draw()
-        if not self.flush:
+        if not self.flush and not self.once:
             rounds = int(ENOUGH / max(self.draw() * self.launches, 1e-9)) + 1
             self.launches *= min(rounds, 1000)
 
     def draw(self) -> float:
         """Seconds a call: the flush, then every set once (or in turns, where nothing is flushed)."""
+        self.refresh()
         if self._waste is not None:
             self._waste += 1  # reads and writes every line
         todo = [self.calls[(self._next + i) % len(self.calls)] for i in range(self.launches)]
         self._next = (self._next + self.launches) % len(self.calls)
-        operator = self.operator
+        run = self.run
         begun = self.clock()
         for call in todo:
-            host_result(operator, call)
+            run(call)
+        self.wait()
         return (self.clock() - begun) / self.launches
 
 

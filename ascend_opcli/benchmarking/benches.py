@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.model import Case, HostTimes, Outcome
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.contract import unchecked
+from ascend_opcli.operators.evaluate import host_result
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import product as product_named
 
@@ -113,13 +115,14 @@ class HostBench:
             make_call(dataclasses.replace(case, seed=case.seed + i), operator.signature, product)
             for i in range(1, count)
         ]
-        stage = host_timing.Stage(operator, calls, cold=how.cold, clock=self.clock)
-        return _OnHost(stage)
+        # In the compute dtype, in blocks, the result rounded to each output's dtype.
+        run = functools.partial(host_result, operator)
+        return _OnHost(host_timing.Stage(calls, run, size, cold=how.cold, clock=self.clock), operator)
 
 
 class _OnHost:
-    def __init__(self, stage: host_timing.Stage) -> None:
-        self._stage = stage
+    def __init__(self, stage: host_timing.Stage, operator: Operator) -> None:
+        self._stage, self._operator = stage, operator
         self.about = About(HostTimes(first=stage.first), stage.launches, len(stage.calls), stage.flush)
 
     def draw(self) -> float:
@@ -129,7 +132,7 @@ class _OnHost:
         return []
 
     def finish(self, *, read: bool) -> Outcome:
-        return host.run(self._stage.operator, self._stage.calls[0]) if read else Outcome(host.NAME)
+        return host.run(self._operator, self._stage.calls[0]) if read else Outcome(host.NAME)
 
 
 # --- the device -------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import shlex
+from collections.abc import Sequence
 
 from ascend_opcli.casefile import read, show
 from ascend_opcli.casefile.loader import STDIN
@@ -72,24 +73,30 @@ class _Unsaid(Exception):
 
 
 def repro(
-    case: Case, inputs_sha256: str = "", *, standard: StandardChoice | None = None, allow_code: bool = False
+    case: Case,
+    inputs_sha256: str = "",
+    *,
+    standard: StandardChoice | None = None,
+    allow_code: bool = False,
+    more: Sequence[str] = (),
 ) -> str:
     """The command that runs this one case again: by options where they can say it, else from its file.
 
     ``standard`` is the command line's, which took the place of the case's own; a product that the file does not
-    have came from the command line too, and a seed may have.
+    have came from the command line too, and a seed may have. ``more`` are options that say who serves the call.
     """
     if standard is not None:
         case = dataclasses.replace(case, standard=standard, output_standards={})
     words = format(case)
-    check = ["--inputs-sha256", inputs_sha256] if inputs_sha256 else []
+    check = [*(["--inputs-sha256", inputs_sha256] if inputs_sha256 else []), *more]
     if words is not None:
         return shlex.join(["opcli", "run", *words, *check])
     if standard is not None:
         check += _standard_text(standard)
     if case.product is not None and "product" not in case.source:
         check += ["--product", case.product]
-    if allow_code and case.reference is not None and custom.is_code(case.reference):
+    code = case.reference is not None and custom.is_code(case.reference)
+    if allow_code and code and "--allow-code" not in more:
         check.append("--allow-code")
     if case.seed:  # the file's own wins where it has one
         check += ["--seed", str(case.seed)]

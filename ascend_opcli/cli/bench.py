@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from ascend_opcli.cli.foreign import CandidateOption, FormatOption, TensorsOption, foreign
 from ascend_opcli.cli.options import Backend, Debug
 from ascend_opcli.errors import ExitCode, SurroundingsError, UsageError
 
 if TYPE_CHECKING:
+    from ascend_opcli.backends.candidate.candidate import Options
     from ascend_opcli.benchmarking.benches import Bench
     from ascend_opcli.benchmarking.ladder import Rung
     from ascend_opcli.benchmarking.measure import KernelTimes, Other
@@ -125,6 +127,9 @@ def bench(
         float, typer.Option("--timeout", metavar="SECONDS", min=0.001, help="How long a sample may take.")
     ] = 60.0,
     live: Annotated[bool, typer.Option("-s", help="Show what kernels print.")] = False,
+    candidate: CandidateOption = None,
+    tensors: TensorsOption = None,
+    format: FormatOption = None,
     allow_code: Annotated[
         bool,
         typer.Option(
@@ -184,6 +189,16 @@ def bench(
         cann=installed_cann(),
         compared=save is not None or baseline is not None or against is not None,
     )
+    others = {
+        "--backend": backend is not Backend.AUTO,
+        "--opp": opp is not None,
+        "--against": against is not None,
+        "--timer msprof": timer is Timer.MSPROF,
+        "--fresh-executors": fresh,
+    }
+    serving = foreign(
+        candidate, tensors, format, None, others, allow_code=allow_code, timeout=timeout, live=live
+    )
     held = baselines.load(baseline) if baseline is not None else None
     headers = installed_headers(backend.value, opp)
     single = {"--shape": shapes, "--dtype": dtypes, "--attr": attrs, "--in": inputs}
@@ -203,7 +218,10 @@ def bench(
     profiler = _profiler(timer, device, opp) if timer is Timer.MSPROF else None
     measured: list[Measurement] = []
     with contextlib.ExitStack() as stack:
-        there = _opened(stack, backend, device, opp, timeout, live)
+        if serving.candidate is not None:
+            there = _candidate(stack, serving.candidate)
+        else:
+            there = _opened(stack, backend, device, opp, timeout, live)
         if there.name == "host" and (against is not None or timer is Timer.MSPROF):
             option = "--against" if against is not None else "--timer msprof"
             raise UsageError(f"{option} times an operator on a device; there is none in this run")
@@ -313,7 +331,7 @@ def _ladder(wanted: object, there: Bench, home: str, declared: Declared | None) 
     from ascend_opcli.verification.choice import check_for
 
     assert isinstance(wanted, ladder.Wanted)
-    sizes = ladder.HOST_SIZES if there.name == "host" else ladder.DEVICE_SIZES
+    sizes = ladder.DEVICE_SIZES if there.name == "device" else ladder.HOST_SIZES
     return ladder.of_operator(
         wanted,
         sizes=sizes,
@@ -343,6 +361,14 @@ def _opened(
 
     opened = stack.enter_context(Device(Options(device, opp, timeout, live)))
     return DeviceBench(opened, device)
+
+
+def _candidate(stack: contextlib.ExitStack, options: Options) -> Bench:
+    from ascend_opcli.backends.candidate.candidate import Candidate
+    from ascend_opcli.benchmarking.candidate_bench import CandidateBench
+
+    opened = stack.enter_context(Candidate(options))
+    return CandidateBench(opened, tensors=options.tensors, command=options.source.is_command)
 
 
 def _other(stack: contextlib.ExitStack, against: str, device: int, timeout: float) -> Other:

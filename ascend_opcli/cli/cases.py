@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
+from ascend_opcli.cli.foreign import FileFormat
 from ascend_opcli.cli.options import Debug
 
-cases_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Case files: validate, list, show.")
+cases_app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Case files: validate, list, show, data."
+)
 
 Paths = Annotated[
     list[str], typer.Argument(metavar="PATH[::CASE]...", help="Case files, folders, or - for stdin.")
@@ -61,6 +64,47 @@ def list_cases(
         typer.echo(f"{case.path}::{case.name}")
     typer.echo(f"{len(plan.cases)} cases", err=True)
     if not plan.cases:
+        raise typer.Exit(ExitCode.NOTHING_JUDGED)
+
+
+@cases_app.command("data", epilog="Example: opcli cases data cases/logit_grad.yaml::smallest --out data")
+def data(
+    paths: Paths,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder for each case is made here.")],
+    format: Annotated[
+        FileFormat, typer.Option("--format", help="Raw elements, or NumPy's format.")
+    ] = FileFormat.BIN,
+    keyword: Annotated[
+        str | None, typer.Option("-k", metavar="EXPR", help="Only cases whose id or tags match.")
+    ] = None,
+    tags: Annotated[list[str] | None, typer.Option("--tag", help="Only cases with this tag.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of cases that name none.")] = None,
+    allow_code: Annotated[
+        bool, typer.Option("--allow-code", help="Let cases run their reference file.py:function.")
+    ] = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Write the inputs and goldens of cases for another program; opcli run --outputs DIR judges what it writes."""
+    from ascend_opcli.errors import ExitCode
+    from ascend_opcli.execution import plan as planning
+    from ascend_opcli.execution.data import write_cases
+    from ascend_opcli.execution.select import matcher, with_tags
+    from ascend_opcli.reporting.wording import count_text
+    from ascend_opcli.verification.choice import check_for
+
+    plan = planning.of_paths(paths, check_standard=check_for, seed=seed)
+    plan = planning.select(plan, with_tags(tags or ()), *([matcher(keyword)] if keyword else []))
+    written = 0
+    for done in write_cases(plan.cases, out, format=format.value, allow_code=allow_code):
+        if done.why:
+            typer.echo(f"{done.case.id}: not written: {done.why}", err=True)
+            continue
+        written += 1
+        typer.echo(str(done.folder))
+        if done.aside is not None:
+            typer.echo(f"{done.case.id}: outputs of other inputs are now in {done.aside}", err=True)
+    typer.echo(f"{count_text(written, 'case')} written, {len(plan.cases) - written} not", err=True)
+    if not written:
         raise typer.Exit(ExitCode.NOTHING_JUDGED)
 
 

@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ascend_opcli.cli.foreign import (
+    CandidateOption,
+    FormatOption,
+    TensorsOption,
+    foreign,
+    third_party_folder,
+)
 from ascend_opcli.cli.options import Backend, Debug, Language
 from ascend_opcli.errors import ExitCode, SurroundingsError, UsageError
 
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
     from ascend_opcli.backends.cann.discovery import Headers
     from ascend_opcli.execution.plan import Plan
     from ascend_opcli.execution.replay import Saver
+    from ascend_opcli.execution.written import Keeper
     from ascend_opcli.model import Result, StandardChoice
 
 UNCHANGED = "nothing to judge: no operator was changed"
@@ -135,6 +143,25 @@ def run(
         int | None,
         typer.Option("--max-skips", metavar="N", min=0, help="Fail where more cases than N are skipped."),
     ] = None,
+    candidate: CandidateOption = None,
+    tensors: TensorsOption = None,
+    format: FormatOption = None,
+    written: Annotated[
+        Path | None,
+        typer.Option("--outputs", metavar="DIR", help="Judge what a program wrote there: opcli cases data."),
+    ] = None,
+    save_outputs: Annotated[
+        Path | None,
+        typer.Option("--save-outputs", metavar="DIR", help="Save every output, for --third-party elsewhere."),
+    ] = None,
+    third_party: Annotated[
+        Path | None,
+        typer.Option(
+            "--third-party",
+            metavar="DIR",
+            help="Third-party results for --standard dual: a folder of --save-outputs.",
+        ),
+    ] = None,
     save_failures: Annotated[
         Path | None,
         typer.Option(
@@ -208,6 +235,17 @@ def run(
     all_standards = standard == standards.ALL
     standard = None if all_standards else standard
     override = _usage(standards.parse, standard) if standard and not op else None
+    others = {"--backend": backend is not Backend.AUTO, "--opp": opp is not None, "--in-process": in_process}
+    serving = foreign(
+        candidate,
+        tensors,
+        format,
+        written,
+        others,
+        allow_code=allow_code,
+        timeout=patience,
+        live=live,
+    )
     headers = installed_headers(backend.value, opp)
     single = {
         "--dtype": dtype,
@@ -254,6 +292,7 @@ def run(
     if listing:
         raise typer.Exit(_list(chosen(plan, home, other_products=True)))
     saver = _saver(save_failures, save_limit, override)
+    keeper = _keeper(save_outputs)
     settings = Settings(
         product=product and home,
         standard=override,
@@ -263,9 +302,21 @@ def run(
         memory_limit=_bytes(memory_limit),
         cann=installed_cann(),
         on_failure=saver,
+        on_outcome=keeper,
+        third_party=third_party_folder(third_party, override, plan.cases, all_standards=all_standards),
+        repro_options=serving.repro + (("--third-party", str(third_party)) if third_party else ()),
     )
     # Where no operator was changed there is nothing that a device would be needed for.
-    wanted = Wanted("host" if plan.unchanged else backend.value, device, opp, patience, live, in_process)
+    wanted = Wanted(
+        "host" if plan.unchanged else backend.value,
+        device,
+        opp,
+        patience,
+        live,
+        in_process,
+        None if plan.unchanged else serving.candidate,
+        serving.outputs,
+    )
     results: list[Result] = []
     with opened(wanted) as executor:
         home = executor.product or home
@@ -281,7 +332,7 @@ def run(
     code = _report(
         results, plan, headers, interrupted, home, seed, seconds, strict, verbose, reports, lang.value
     )
-    raise typer.Exit(ExitCode.worst([code, *_skips(results, max_skips), *_saved(saver)]))
+    raise typer.Exit(ExitCode.worst([code, *_skips(results, max_skips), *_saved(saver), *_kept(keeper)]))
 
 
 def _patience(timeout: float | None, in_process: bool) -> float:
@@ -355,6 +406,29 @@ def _saved(saver: Saver | None) -> list[ExitCode]:
     return [ExitCode.SURROUNDINGS]
 
 
+def _keeper(folder: Path | None) -> Keeper | None:
+    if folder is None:
+        return None
+    from ascend_opcli.execution.written import Keeper
+
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--save-outputs {folder}: this is no folder")
+    return Keeper(folder)
+
+
+def _kept(keeper: Keeper | None) -> list[ExitCode]:
+    """Say what became of the outputs that were to be saved."""
+    if keeper is None:
+        return []
+    from ascend_opcli.reporting.wording import count_text
+
+    print(f"outputs of {count_text(keeper.kept, 'case')} saved in {keeper.folder}", file=sys.stderr)
+    if keeper.broken is None:
+        return []
+    print(f"opcli: cannot save outputs: {keeper.broken}", file=sys.stderr)
+    return [ExitCode.SURROUNDINGS]
+
+
 def _usage(rule: Any, word: str) -> Any:
     try:
         return rule(word)
@@ -413,10 +487,13 @@ def _report(
     from ascend_opcli.reporting import foreign, terminal
     from ascend_opcli.reporting.compare import side_by_side
     from ascend_opcli.reporting.summary import Summary
-    from ascend_opcli.reporting.wording import count_text
+    from ascend_opcli.reporting.wording import count_text, served_text
 
     summary = Summary.of(results)
     lines = summary.lines(seconds)
+    served = served_text(results)
+    if served:
+        lines.append(f"served by {served}")
     if interrupted:
         lines.insert(0, f"interrupted: {len(results)} of {len(plan.cases)} cases were finished")
     # A report on stdout is alone there: the table then goes to stderr.
@@ -450,6 +527,7 @@ def _report(
             "product": product,
             "seed": seed,
             "arguments": sys.argv[1:],
+            **({"served_by": served} if served else {}),
         }
         run = FinishedRun(results, facts, seconds, len(plan.cases), not (interrupted or not_run), language)
         for name, target in reports.items():

@@ -21,6 +21,7 @@ from ascend_opcli.operators.products import DEFAULT_PRODUCT
 from ascend_opcli.operators.products import product as product_named
 
 if TYPE_CHECKING:
+    from ascend_opcli.backends.candidate.candidate import Options as CandidateOptions
     from ascend_opcli.backends.cann.device import Device
     from ascend_opcli.backends.cann.discovery import Headers
     from ascend_opcli.backends.cann.inprocess import InProcess
@@ -54,7 +55,7 @@ class Host:
             return refused
         if operator.reference is None:
             return Outcome(host.NAME, skip=_no_reference(case))
-        outcome = _repeated(case, lambda: host.run(operator, call))
+        outcome = repeated(case, lambda: host.run(operator, call))
         notes = host.overruled(operator, case, call.product)
         return dataclasses.replace(outcome, notes=(*outcome.notes, *notes)) if notes else outcome
 
@@ -97,12 +98,12 @@ class OnDevice:
         hazard = unchecked(operator, case.arguments)
         if hazard is not None:
             return Outcome(self.name, findings=(f"not checked by the operator: {hazard}",))
-        outcome = _repeated(case, lambda: self._device.run(operator.signature, case, call.product))
-        note = _differs(operator, predict(operator, case.arguments, call.product), outcome)
+        outcome = repeated(case, lambda: self._device.run(operator.signature, case, call.product))
+        note = differs(operator, predict(operator, case.arguments, call.product), outcome)
         return dataclasses.replace(outcome, notes=(*outcome.notes, *note))
 
 
-def _differs(operator: Operator, predicted: object, outcome: Outcome) -> tuple[str, ...]:
+def differs(operator: Operator, predicted: object, outcome: Outcome) -> tuple[str, ...]:
     """On a device the operator decides; where our contract said otherwise, that is worth a note."""
     if outcome.error or (outcome.findings and not outcome.outputs):
         return ()
@@ -118,7 +119,7 @@ def _differs(operator: Operator, predicted: object, outcome: Outcome) -> tuple[s
     return ()
 
 
-def _repeated(case: Case, run: object) -> Outcome:
+def repeated(case: Case, run: object) -> Outcome:
     """The first outcome of ``case.repeat`` runs; a later one with other bytes is a finding."""
     first: Outcome = run()  # type: ignore[operator]
     for n in range(2, case.repeat + 1):
@@ -147,7 +148,10 @@ def _same_bytes(a: object, b: object) -> bool:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the command line asks for: auto, host or device, and how a device is to be driven."""
+    """What the command line asks for: auto, host or device, and how a device is to be driven.
+
+    ``candidate`` or ``outputs``, the folder of what a program has written, take the operator's place.
+    """
 
     backend: str = "auto"
     device: int = 0
@@ -155,6 +159,8 @@ class Wanted:
     timeout: float = 60.0
     live: bool = False
     in_process: bool = False
+    candidate: CandidateOptions | None = None
+    outputs: Path | None = None
 
 
 @contextlib.contextmanager
@@ -164,6 +170,18 @@ def opened(wanted: Wanted, environ: Mapping[str, str] = os.environ) -> Iterator[
     Raises SurroundingsError where a device is there or asked for and cannot be opened: a host run in its place
     could be taken for a device run.
     """
+    if wanted.outputs is not None:
+        from ascend_opcli.execution.written import Written
+
+        yield Written(wanted.outputs)
+        return
+    if wanted.candidate is not None:
+        from ascend_opcli.backends.candidate.candidate import Candidate
+        from ascend_opcli.execution.candidate import ByCandidate
+
+        with Candidate(wanted.candidate) as candidate:
+            yield ByCandidate(candidate)
+        return
     if wanted.backend == "host" or (
         wanted.backend == "auto" and wanted.opp is None and not cann_traces(environ)
     ):

@@ -7,13 +7,11 @@ float8 as bytes. ``NAME.yaml`` names the dtypes, so that opcli reads the bits ba
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import os
 import re
 import shlex
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -109,11 +107,11 @@ class Saver:
         stored = _Stored(name)
         case = self._stand_alone(failure, stored)
         document = _heading(failure, name) + show.to_yaml(case)
-        _put(self.folder / f"{name}.npz", lambda stream: np.savez(stream, **stored.arrays))  # type: ignore[arg-type]
-        _put(self.folder / f"{name}.py", _text(_script(failure, name, stored)))
+        files.put(self.folder / f"{name}.npz", lambda stream: np.savez(stream, **stored.arrays))  # type: ignore[arg-type]
+        files.put(self.folder / f"{name}.py", _text(_script(failure, name, stored)))
         # Last: a case file never stands there without its tensors.
         path = self.folder / f"{name}.yaml"
-        _put(path, _text(document))
+        files.put(path, _text(document))
         return path
 
     def _stand_alone(self, failure: Failure, stored: _Stored) -> Case:
@@ -226,7 +224,7 @@ class Saver:
             text = stream.read(MAX_REFERENCE + 1)
         if len(text) > MAX_REFERENCE:
             raise OSError(0, f"larger than {MAX_REFERENCE // MIB} MiB", str(source))
-        _put(self.folder / copy, lambda out: out.write(text))
+        files.put(self.folder / copy, lambda out: out.write(text))
         return f"{copy}:{function}" if function else copy
 
 
@@ -244,12 +242,8 @@ class _Stored:
         if isinstance(streamed, Streamed):
             array = streamed.whole()  # --save-limit has let it pass
         kind = next((n for n, d in DTYPES.items() if d.numpy == array.dtype), array.dtype.name)
-        if kind == "bfloat16":
-            array = array.view(np.uint16)
-        elif kind.startswith("float8"):
-            array = array.view("V1")
         self.dtypes[key] = kind
-        self.arrays[key] = np.asarray(array, order="C")
+        self.arrays[key] = np.asarray(files.as_bits(array), order="C")
         return f"{self.name}.npz:{key}"
 
     def argument(self, group: str, name: str, bound: object) -> Any:
@@ -409,20 +403,6 @@ def _size(failure: Failure) -> int:
 
 
 # --- files --------------------------------------------------------------------------------------------------
-
-
-def _put(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """A file, whole or not at all."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".opcli-")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            write(stream)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def _text(text: str) -> Callable[[IO[bytes]], object]:

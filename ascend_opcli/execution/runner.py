@@ -48,7 +48,9 @@ class Settings:
     ``product`` serves cases that name none; ``cann`` is the installed version, where there is one; ``today``
     decides whether a known issue has expired. ``memory_limit`` bounds the bytes of a case's tensors; without
     one it is half of what is free. ``all_standards`` adds how every standard would judge.
-    ``on_failure`` is handed every case that fails, and what it returns is noted with the result.
+    ``on_failure`` is handed every case that fails, and what it returns is noted with the result; ``on_outcome`` every
+    outcome before it is judged. ``third_party`` is the folder in which the dual standard finds its third-party
+    results, ``repro_options`` what a repro line says of who serves the calls.
     """
 
     product: str | None = None
@@ -60,6 +62,9 @@ class Settings:
     allow_code: bool = False
     today: datetime.date = dataclasses.field(default_factory=datetime.date.today)
     on_failure: Callable[[Failure], str] | None = None
+    on_outcome: Callable[[Case, Call, Outcome], None] | None = None
+    third_party: str | None = None
+    repro_options: tuple[str, ...] = ()
 
 
 def run_cases(
@@ -124,7 +129,13 @@ def _repro(case: Case, settings: Settings, inputs_sha256: str) -> str:
     """The command that runs this case again as it was run: what the command line set comes along."""
     if settings.product is not None and case.product is None:
         case = dataclasses.replace(case, product=settings.product)
-    return repro(case, inputs_sha256, standard=settings.standard, allow_code=settings.allow_code)
+    return repro(
+        case,
+        inputs_sha256,
+        standard=settings.standard,
+        allow_code=settings.allow_code,
+        more=settings.repro_options,
+    )
 
 
 _Made = tuple[Operator, Call, Outcome, "Golden | None"]
@@ -170,6 +181,8 @@ def _run(
             )
         else:
             outcome = executor.run(operator, case, call)
+    if settings.on_outcome is not None:
+        settings.on_outcome(case, call, outcome)
     verdict, truth = judge_status(case, outcome), None
     if verdict is None:
         with clock("golden"):
@@ -185,6 +198,7 @@ def _run(
                 override=settings.standard,
                 all_standards=settings.all_standards,
                 earlier=earlier,
+                third_party=settings.third_party,
             )
         if earlier is not None:
             earlier.add(case.operator, outcome)

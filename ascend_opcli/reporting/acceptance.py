@@ -119,7 +119,7 @@ def environment(run: FinishedRun, text: Text) -> Iterator[str]:
     yield f"\n## {text('environment')}\n"
     rows = []
     if run.results:
-        rows.append([text("backend"), text("on_host" if run.on_host else "on_device")])
+        rows.append([text("backend"), _ran(run, text)])
     products = list(dict.fromkeys(r.product for r in run.results)) or [str(facts.get("product", "-"))]
     rows.append([text("products" if len(products) > 1 else "product"), ", ".join(map(markdown, products))])
     libraries = list(dict.fromkeys(r.served_by for r in run.results if r.served_by))
@@ -132,6 +132,11 @@ def environment(run: FinishedRun, text: Text) -> Iterator[str]:
     if facts.get("arguments"):
         rows.append([text("command"), markdown_code("opcli " + shlex.join(facts["arguments"]), 1000)])
     yield from table([text("item"), text("value")], rows)
+
+
+def _ran(run: FinishedRun, text: Text) -> str:
+    backends = sorted(run.summary.backends)
+    return ", ".join(text(f"on_{name}") for name in (["host"] if run.on_host else backends))
 
 
 def _standard(results: Sequence[Result], text: Text) -> Iterator[str]:

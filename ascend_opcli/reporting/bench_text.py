@@ -189,11 +189,13 @@ def summary_lines(measured: Sequence[Measurement], *, backend: str, seconds: flo
     lines = [f"{label}{count_text(len(measured), 'case')}: {words or 'nothing was timed'}"]
     copy = next((m.copy for m in measured if m.copy), None)
     if timed and copy is not None:
-        kind = "a copy in memory" if backend == "host" else "a copy within the device"
+        kind = "a copy within the device" if backend == "device" else "a copy in memory"
         lines.append(f"{kind} of more than the cache holds: {rate_text(copy)} GB/s, measured in this run")
     compared = [m.comparison for m in measured if m.comparison is not None]
     if compared:
         counts = ", ".join(f"{n} {s.value}" for s in Speed if (n := sum(c.speed is s for c in compared)))
         lines.append(f"against {compared[0].against}: {counts}")
     lines.append(f"time {seconds:.2f} s")
+    if backend == "candidate":
+        lines += [f"served by {by}" for by in dict.fromkeys(m.served_by for m in measured if m.served_by)]
     return lines

@@ -32,6 +32,7 @@ MOST_DETAILS = 300
 _FACTS = (
     "opcli",
     "backend",
+    "served_by",
     "product",
     "seed",
     "python",

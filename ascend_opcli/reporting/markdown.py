@@ -74,6 +74,8 @@ def _head(run: FinishedRun) -> Iterator[str]:
     facts = run.facts
     said = [f"{key} {facts[key]}" for key in ("opcli", "numpy", "backend", "product") if facts.get(key)]
     yield markdown(", ".join([*said, f"{run.seconds:.1f} s"])) + "\n"
+    if facts.get("served_by"):
+        yield markdown(f"\nserved by {facts['served_by']}") + "\n"
 
 
 def _failure(result: Result) -> str:

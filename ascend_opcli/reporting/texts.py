@@ -40,6 +40,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "served_by": ("library that served the calls", "提供算子入口的库"),
     "seconds": ("duration", "耗时"),
     "on_host": ("host: NumPy reference, no operator was run", "host：NumPy 参考实现，未执行算子"),
+    "on_candidate": (
+        "candidate: a function or program in the operator's place, not called through aclnn",
+        "candidate：由函数或程序代替算子，未通过 aclnn 接口调用",
+    ),
+    "on_outputs": (
+        "outputs: files that another program wrote; opcli ran nothing",
+        "outputs：由其他程序写出的文件，opcli 未执行任何算子",
+    ),
     "on_device": ("device: operators were run through aclnn", "device：通过 aclnn 接口执行算子"),
     "incomplete": (
         "The run is not complete: {done} of {planned} cases were run, and only these are reported.",

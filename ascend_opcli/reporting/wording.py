@@ -61,6 +61,11 @@ def verdict_text(result: Result) -> str:
     return f"{word} (host)" if result.verdict.word is Word.PASS and result.backend == "host" else word
 
 
+def served_text(results: Sequence[Result]) -> str:
+    """Which files served a run that a candidate did, with their sha256; empty for any other run."""
+    return "; ".join(dict.fromkeys(r.served_by for r in results if r.backend == "candidate" and r.served_by))
+
+
 def worst_output(result: Result) -> OutputReport | None:
     """The output that fares worst: a failed one first, then by the share of the tolerance."""
     return max(result.verdict.outputs, key=lambda o: (not o.passed, o.used), default=None)

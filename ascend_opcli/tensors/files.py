@@ -12,12 +12,14 @@ import os
 import re
 import stat
 import struct
+import tempfile
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -162,6 +164,29 @@ def mapped(path: str, key: str | None = None) -> np.ndarray:
 
 def _shaped(flat: np.ndarray, header: _Header) -> np.ndarray:
     return flat.reshape(header.shape, order="F" if header.fortran else "C")
+
+
+def as_bits(array: np.ndarray) -> np.ndarray:
+    """The array as a file of NumPy's can hold it: bfloat16 as uint16 and float8 as raw bytes, by their bits."""
+    # Not isbuiltin: a dtype that has come through a pickle is no longer NumPy's own object.
+    known = DTYPES.get(array.dtype.name)
+    if known is None or known.numpy.isbuiltin == 1:
+        return array
+    return array.view(np.uint16 if array.dtype.itemsize == 2 else "V1")
+
+
+def put(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """A file written by ``write``, whole or not at all."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".opcli-")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            write(stream)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
 
 
 # --- formats ------------------------------------------------------------------------------------------------

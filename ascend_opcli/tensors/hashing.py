@@ -37,6 +37,14 @@ def inputs_sha256(arguments: Mapping[str, Bound]) -> str:
     return digest.hexdigest()
 
 
+def array_digest(array: np.ndarray) -> bytes:
+    """sha256 of an array's logical bytes, row-major."""
+    digest = hashlib.sha256()
+    for piece in _pieces(array):
+        digest.update(piece.reshape(-1).view(np.uint8).data)
+    return digest.digest()
+
+
 def _tensor(update: Callable[[memoryview | bytes], object], name: str, tensor: Tensor | None) -> None:
     if tensor is None:
         _head(update, name, "null", [])

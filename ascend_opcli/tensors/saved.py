@@ -129,10 +129,11 @@ def _torch(path: str, key: str | None) -> np.ndarray:
         raise ValueError(f"{path} holds one tensor, '{key}' cannot be chosen")
     if not isinstance(found, torch.Tensor):
         raise ValueError(f"{path} holds {type(found).__name__}, not a tensor")
-    return _of_tensor(path, found.detach())
+    return of_tensor(path, found.detach())
 
 
-def _of_tensor(path: str, tensor: object) -> np.ndarray:
+def of_tensor(path: str, tensor: object) -> np.ndarray:
+    """A tensor of PyTorch on the CPU as an array that shares its memory; ValueError for a dtype that is not ours."""
     import torch
 
     assert isinstance(tensor, torch.Tensor)

@@ -1,8 +1,10 @@
-"""The third-party result of the dual standard: the host result, a file, or an expression over the inputs."""
+"""The third-party result of the dual standard: the host result, a file, a folder of results, or an expression."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +12,12 @@ import numpy as np
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Call, Case, Outcome, StandardChoice, TensorSpec
 from ascend_opcli.operators.custom import resolve
-from ascend_opcli.operators.evaluate import Arrays, host_result
+from ascend_opcli.operators.evaluate import Arrays, ReferenceFailure, host_result
 from ascend_opcli.operators.in_blocks import host_outputs, obstacle
 from ascend_opcli.operators.operator import Operator
-from ascend_opcli.tensors import files
+from ascend_opcli.tensors import exchange, files
 from ascend_opcli.tensors.flat import Streamed
+from ascend_opcli.tensors.returned import NoResult, Results, read_output
 
 HOST = "host"
 _SUFFIXES = (".npy", ".npz", ".bin")
@@ -32,7 +35,7 @@ class ThirdParty:
         """The result that a choice of the dual standard names, for one output; None for any other standard.
 
         Raises UsageError where there is none: a file that does not fit, an expression that does not work, an
-        operator without a reference.
+        operator without a reference; ReferenceFailure where a folder has no result for this call.
         """
         if choice.name != "dual":
             return None
@@ -41,6 +44,8 @@ class ThirdParty:
         path, key = (path + ".npz", key) if key else (word, "")
         if path.endswith(_SUFFIXES):
             return self._from_file(path, key or None, choice, spec)
+        if word != HOST and os.path.isdir(folder := self._near(word, choice)):
+            return self._from_folder(folder, name, spec)
         found = self.host(name) if word == HOST else self._of_expression(word, name)
         if found is None:
             raise UsageError(
@@ -75,17 +80,34 @@ class ThirdParty:
         return _output(self._made[text], name)
 
     def _from_file(self, path: str, key: str | None, choice: StandardChoice, spec: TensorSpec) -> np.ndarray:
-        found = Path(path)
-        if "command line" not in choice.origin:
-            # As the other files of a case: beside it, and never outside its folder.
-            folder = Path(self._case.path).resolve().parent
-            found = (folder / path).resolve()
-            if not found.is_relative_to(folder):
-                raise UsageError(f"{self._case.id}: the third-party result {path} lies outside the folder")
+        found = self._near(path, choice)
         try:
             return files.read(str(found), key, spec.dtype, spec.shape).reshape(spec.shape)
         except ValueError as error:
             raise UsageError(f"{self._case.id}: {error}") from None
+
+    def _from_folder(self, folder: Path, name: str, spec: TensorSpec) -> np.ndarray:
+        """The output that another place has written for the same inputs. Raises ReferenceFailure where it has none."""
+        try:
+            place = _results(str(folder)).find(exchange.folder_name(self._case), self._call)
+            return read_output(place, name, spec)
+        except NoResult as error:
+            raise ReferenceFailure(f"no third-party result of {name}: {error}") from None
+
+    def _near(self, path: str, choice: StandardChoice) -> Path:
+        if "command line" in choice.origin:
+            return Path(path)
+        # As the other files of a case: beside it, and never outside its folder.
+        folder = Path(self._case.path).resolve().parent
+        found = (folder / path).resolve()
+        if not found.is_relative_to(folder):
+            raise UsageError(f"{self._case.id}: the third-party result {path} lies outside the folder")
+        return found
+
+
+@lru_cache(maxsize=4)
+def _results(folder: str) -> Results:
+    return Results(Path(folder))
 
 
 def _output(outputs: Mapping[str, np.ndarray | tuple[np.ndarray, ...]], name: str) -> np.ndarray | None:

@@ -98,13 +98,15 @@ def judge_outputs(
     override: StandardChoice | None = None,
     all_standards: bool = False,
     earlier: Earlier | None = None,
+    third_party: str | None = None,
 ) -> Verdict:
     """The verdict over the outputs of a successful call.
 
     ``golden`` is None where the operator has no reference; outputs without an expectation are then not
     judged, and a case in which nothing can be judged is SKIP. ``override`` is the command line's standard.
     ``all_standards`` adds how every standard would judge. ``earlier`` holds outputs of the calls before this
-    one, which a failed output may repeat.
+    one, which a failed output may repeat. ``third_party`` is the folder where the dual standard finds its
+    third-party results.
     """
     reports: list[OutputReport] = []
     unjudged: list[str] = []
@@ -118,11 +120,11 @@ def judge_outputs(
             ignored.append(name)
             continue
         if explicit is not None:
-            wanted = _explicit(explicit, spec, name, spread=isinstance(got, Streamed))
+            wanted = expected_values(explicit, spec, name, spread=isinstance(got, Streamed))
         if wanted is None:
             unjudged.append(name)
             continue
-        choice = choose(name, spec.dtype, case, operator.standard, override)
+        choice = third_party_of(choose(name, spec.dtype, case, operator.standard, override), third_party)
         either = golden.either if golden is not None and explicit is None else None
         report = judge_output(
             name,
@@ -144,7 +146,9 @@ def judge_outputs(
                 dtype=spec.dtype,
                 either=either,
                 written=outcome.written.get(name),
-                third=third.host(name),
+                third=third.host(name)
+                if third_party is None
+                else third.result(_dual(third_party), name, spec),
             )
             report = dataclasses.replace(report, standards=others)
         if not report.passed:
@@ -251,6 +255,20 @@ def _overflows_alike(got: np.ndarray, own: np.ndarray, golden: np.ndarray) -> bo
     return somewhere
 
 
+def third_party_of(choice: StandardChoice, folder: str | None) -> StandardChoice:
+    """The choice with its third-party results taken from a folder that the command line names."""
+    if choice.name != "dual" or folder is None:
+        return choice
+    origin = choice.origin
+    if "command line" not in origin:
+        origin = f"{origin}, third party from the command line"
+    return StandardChoice(choice.name, {**choice.numbers, "third": folder}, origin)
+
+
+def _dual(folder: str) -> StandardChoice:
+    return third_party_of(StandardChoice("dual", {}, "command line"), folder)
+
+
 def apply_known_issue(case: Case, verdict: Verdict, today: datetime.date) -> Verdict:
     """KNOWN for a failure that is marked and not expired; a mark on a passing case is pointed out."""
     mark = case.known_issue
@@ -298,14 +316,14 @@ def _members(
 ARRAYS = (np.ndarray, Streamed)
 
 
-def _explicit(data: object, spec: TensorSpec, name: str, *, spread: bool = False) -> np.ndarray:
+def expected_values(data: object, spec: TensorSpec, name: str, *, spread: bool = False) -> np.ndarray:
     """Expected values as a golden: written numbers stay unrounded for floating outputs.
 
     With ``spread`` one number stands for all of them without taking their memory.
     """
     if spread and isinstance(data, Fill):
         one = dataclasses.replace(spec, shape=(1,), strides=(1,), storage_shape=(1,))
-        return np.broadcast_to(_explicit(data, one, name)[0], spec.shape)
+        return np.broadcast_to(expected_values(data, one, name)[0], spec.shape)
     kind = DTYPES[spec.dtype].kind
     if kind in ("float", "complex") and isinstance(data, Values):
         return np.asarray(data.values, np.complex128 if kind == "complex" else np.float64).reshape(spec.shape)

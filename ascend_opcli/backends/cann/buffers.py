@@ -5,13 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ascend_opcli.backends.cann.runtime import Runtime
-
-GUARD = 512
-"""Bytes before and after a buffer; a multiple of the alignment that operators expect."""
-
-GUARD_BYTE = 0x6B
-POISONS = (0xA5, 0x5A)
-"""Outputs are filled with the first; what still looks like it is tried again with the second."""
+from ascend_opcli.backends.observed import GUARD, GUARD_BYTE, damaged
 
 
 class Buffer:
@@ -53,17 +47,11 @@ class Buffer:
 
     def damage(self) -> str:
         """How the guard zones were overwritten, in a few words; empty where they were not."""
-        for name, address, offset in (
-            ("before the start", self._base, -GUARD),
-            ("past the end", self.address + self.nbytes, self.nbytes),
-        ):
-            zone = np.empty(GUARD, np.uint8)
+        zones = [np.empty(GUARD, np.uint8) for _ in range(2)]
+        for zone, address in zip(zones, (self._base, self.address + self.nbytes), strict=True):
             self._runtime.copy_out(zone, address)
-            wrong = np.flatnonzero(zone != GUARD_BYTE)
-            if wrong.size:
-                first = offset + int(wrong[0])
-                return f"{name}, {wrong.size} bytes from byte {first} of {self.nbytes} on"
-        return ""
+        before, after = zones
+        return damaged(before, after, self.nbytes)
 
     def free(self) -> None:
         """Give the memory back; safe to call twice."""

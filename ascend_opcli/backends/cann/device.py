@@ -5,19 +5,14 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
-import time
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 from ascend_opcli.backends.cann.discovery import child_environment
 from ascend_opcli.backends.cann.execute import CALL_STEPS, SYNC
-from ascend_opcli.backends.cann.plog import Plog, printed
+from ascend_opcli.backends.cann.plog import Plog
 from ascend_opcli.backends.cann.timing import Prepare, Request
+from ascend_opcli.backends.child import Broken, Child
 from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.model import Case, Outcome, Phase
 from ascend_opcli.operators.signature import Signature
@@ -52,12 +47,16 @@ class Device:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._folder = Path(tempfile.mkdtemp(prefix="opcli-"))
-        self._process: subprocess.Popen[bytes] | None = None
-        self._pipe: Connection | None = None
+        self._child = Child(
+            "ascend_opcli.backends.cann.worker",
+            self._folder,
+            what="the device",
+            start_timeout=START_TIMEOUT,
+            timeout=options.timeout,
+            live=options.live,
+        )
         self._count = 0
-        self._voice = self._folder / "voice"
-        self._heard = 0
-        self._plog: Plog | None = None
+        self._plog = Plog(self._folder)
         self.soc = ""
         try:
             self._start()
@@ -73,59 +72,36 @@ class Device:
 
     def close(self) -> None:
         """End the worker, by force where it does not go, and remove what it left."""
-        self._stop()
+        self._child.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def run(self, signature: Signature, case: Case, product: str) -> Outcome:
         """The outcome of one case. A crash or a hang inside its call is a finding; the worker is renewed then."""
-        if self._process is None:
-            try:
-                self._start()
-            except SurroundingsError as error:
-                return Outcome(NAME, error=str(error))
-        assert self._pipe is not None
-        assert self._plog is not None
-        self._plog.mark()
-        try:
-            self._pipe.send((signature, case, product))
-            answer = self._wait()
-            assert isinstance(answer, Outcome)
-            outcome = answer
-        except (EOFError, OSError):
-            outcome = self._dead("the preparation")
-        except BaseException:
-            # The case was broken off, by Ctrl-C say: what it does now is nobody's concern.
-            self._stop(patience=0.0)
-            raise
-        return dataclasses.replace(outcome, voice=self._new_voice(), log=self._plog.errors())
+        reply = self._asked((signature, case, product), mark=True)
+        assert isinstance(reply, Outcome)
+        return reply
 
     def ask(self, request: Request) -> object:
         """The worker's reply to a request of a timing, or the outcome that says why there is none.
 
         A worker that was lost is started again, without the stage that it held.
         """
-        if self._process is None:
+        return self._asked(request, mark=isinstance(request, Prepare))
+
+    def _asked(self, request: object, *, mark: bool) -> object:
+        if not self._child.running:
             try:
                 self._start()
             except SurroundingsError as error:
                 return Outcome(NAME, error=str(error))
-        assert self._pipe is not None
-        assert self._plog is not None
-        if isinstance(request, Prepare):
+        if mark:
             self._plog.mark()
-        try:
-            self._pipe.send(request)
-            reply = self._wait()
-        except (EOFError, OSError):
-            reply = self._dead("the preparation")
-        except BaseException:
-            self._stop(patience=0.0)
-            raise
+        reply = self._child.ask(request)
+        if isinstance(reply, Broken):
+            reply = _broken(reply)
         if not isinstance(reply, Outcome):
             return reply
-        return dataclasses.replace(reply, voice=self._new_voice(), log=self._plog.errors())
-
-    # --- the worker --------------------------------------------------------------------------------------
+        return dataclasses.replace(reply, voice=self._child.new_voice(), log=self._plog.errors())
 
     def _start(self) -> None:
         self._count += 1
@@ -134,108 +110,14 @@ class Device:
         self._plog = Plog(logs)
         environment = child_environment(os.environ, self._options.opp, builtin=self._options.builtin)
         environment["ASCEND_PROCESS_LOG_PATH"] = str(logs)
-        environment["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
-        ours, theirs = Pipe()
-        self._voice = self._folder / f"voice-{self._count}"
-        self._heard = 0
-        command = [sys.executable, "-m", "ascend_opcli.backends.cann.worker", str(theirs.fileno())]
-        command += [str(self._options.device), str(self._options.opp or ""), str(int(self._options.builtin))]
-        with theirs, self._voice.open("wb") as voice:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=voice,
-                stderr=voice,
-                env=environment,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,  # Ctrl-C is the parent's to handle
-            )
-        self._pipe = ours
-        try:
-            if not ours.poll(START_TIMEOUT):
-                raise SurroundingsError(f"the device did not open within {START_TIMEOUT:.0f} s")
-            word, said = ours.recv()
-        except (EOFError, OSError):
-            cause = self._cause()
-            self._stop()
-            raise SurroundingsError(f"the worker could not start: {cause}{self._last_words()}") from None
-        except SurroundingsError:
-            self._stop()
-            raise
-        if word == "failed":
-            self._stop()
-            raise SurroundingsError(said)
-        self.soc = said
-        self._new_voice()  # what CANN says while it opens is no case's
+        arguments = [str(self._options.device), str(self._options.opp or ""), str(int(self._options.builtin))]
+        self.soc = self._child.start(arguments, environment)
+        self._child.new_voice()  # what CANN says while it opens is no case's
 
-    def _wait(self) -> object:
-        assert self._pipe is not None
-        deadline = time.monotonic() + self._options.timeout
-        step = "the preparation"
-        while True:
-            if not self._pipe.poll(max(0.0, deadline - time.monotonic())):
-                self._stop(patience=0.0)
-                return self._broken(f"hang: no answer within {self._options.timeout:g} s, in {step}", step)
-            try:
-                word, said = self._pipe.recv()
-            except (EOFError, OSError):
-                return self._dead(step)
-            if word == "last":
-                self._stop()
-            if word in ("done", "last"):
-                return said
-            step = said
 
-    def _dead(self, step: str) -> Outcome:
-        cause = self._cause()
-        self._stop()
-        return self._broken(f"crash: {cause} in {step}", step)
-
-    @staticmethod
-    def _broken(sentence: str, step: str) -> Outcome:
-        if step in CALL_STEPS:
-            phase = {CALL_STEPS[0]: Phase.ONE, CALL_STEPS[1]: Phase.TWO, SYNC: Phase.SYNC}[step]
-            return Outcome(NAME, phase=phase, findings=(sentence,))
-        return Outcome(NAME, error=sentence)
-
-    def _cause(self) -> str:
-        """Why the worker is gone, by the way it ended."""
-        assert self._process is not None
-        try:
-            code = self._process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            return "the worker closed its pipe"
-        if code < 0:
-            return signal.Signals(-code).name
-        return f"the worker exited with {code}"
-
-    def _stop(self, patience: float = 5.0) -> None:
-        """End the worker; it goes by itself when its pipe closes, releasing the device, or is killed."""
-        if self._pipe is not None:
-            self._pipe.close()
-            self._pipe = None
-        if self._process is None:
-            return
-        try:
-            self._process.wait(timeout=patience)
-        except subprocess.TimeoutExpired:
-            pass
-        finally:
-            # Also where a signal breaks the waiting off.
-            if self._process.poll() is None:
-                os.killpg(self._process.pid, signal.SIGKILL)
-                self._process.wait()
-            self._process = None
-
-    # --- what it said ------------------------------------------------------------------------------------
-
-    def _new_voice(self) -> str:
-        text = printed(self._voice, self._heard)
-        self._heard = self._voice.stat().st_size
-        if self._options.live and text:
-            sys.stderr.write(text)
-        return text
-
-    def _last_words(self) -> str:
-        lines = [line for line in self._new_voice().splitlines() if line.strip()]
-        return f" ({lines[-1].strip()})" if lines else ""
+def _broken(lost: Broken) -> Outcome:
+    """Inside the case's own call a loss is the operator's, elsewhere the surroundings'."""
+    if lost.step in CALL_STEPS:
+        phase = {CALL_STEPS[0]: Phase.ONE, CALL_STEPS[1]: Phase.TWO, SYNC: Phase.SYNC}[lost.step]
+        return Outcome(NAME, phase=phase, findings=(lost.sentence,))
+    return Outcome(NAME, error=lost.sentence)

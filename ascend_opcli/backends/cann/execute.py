@@ -5,19 +5,19 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ascend_opcli.backends.cann.binding import Binder, argument_types
-from ascend_opcli.backends.cann.buffers import POISONS, Buffer
+from ascend_opcli.backends.cann.buffers import Buffer
 from ascend_opcli.backends.cann.libraries import Libraries
 from ascend_opcli.backends.cann.runtime import AclFailure, Runtime
+from ascend_opcli.backends.observed import POISONS, both, changed, gaps, storage_bytes, values
+from ascend_opcli.backends.observed import written as written_mask
 from ascend_opcli.model import Argument, Call, Case, Outcome, Phase, Tensor, TensorSpec
 from ascend_opcli.operators.signature import Signature
-from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype
-from ascend_opcli.tensors.layout import view
 
 Announce = Callable[[str], None]
 """Told the step that begins, so that a crash or a hang can be pinned to it."""
@@ -52,37 +52,8 @@ def execute(
     first = _attempt(runtime, libraries, signature, case, call, announce, POISONS[0])
     if first.status != 0 or not first.written:
         return first
-    again = _attempt(runtime, libraries, signature, case, call, announce, POISONS[1], earlier=POISONS[0])
-    if again.status != 0:
-        return again
-    missing = written_after_all(first.written, again.written)
-    findings = dict.fromkeys(
-        [*first.findings, *again.findings, *(_unwritten(n, m) for n, m in missing.items())]
-    )
-    return dataclasses.replace(first, findings=tuple(findings), written=missing)
-
-
-def written_after_all(
-    first: Mapping[str, np.ndarray], again: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray]:
-    """The masks of what was written, where something was not.
-
-    ``first`` are the masks under the first poison; ``again`` marks what is not that poison after a call under
-    another one. What is, the operator wrote: both times.
-    """
-    masks = {n: mask | ~again[n] if n in again else mask for n, mask in first.items()}
-    return {n: mask for n, mask in masks.items() if not mask.all()}
-
-
-def _unwritten(name: str, mask: np.ndarray) -> str:
-    """The finding that a mask of written elements makes."""
-    flat = mask.reshape(-1)
-    missing = int(flat.size - np.count_nonzero(flat))
-    if missing == flat.size:
-        return f"NOT WRITTEN: {name}, all {flat.size:,} elements"
-    first = int(np.argmin(flat))
-    share = missing / flat.size * 100
-    return f"PARTLY WRITTEN: {name}, {missing:,} of {flat.size:,} elements ({share:.2g} %) are not, from {first:,} on"
+    again = _attempt(runtime, libraries, signature, case, call, announce, POISONS[1])
+    return both(first, again)
 
 
 def _attempt(
@@ -93,14 +64,12 @@ def _attempt(
     call: Call,
     announce: Announce,
     poison: int,
-    *,
-    earlier: int | None = None,
 ) -> Outcome:
-    """One call from its buffers to their release; ``written`` marks what no longer is ``earlier``, the poison."""
+    """One call from its buffers to their release."""
     outcome: Outcome | None = None
     try:
         with contextlib.ExitStack() as stack:
-            outcome = _called(stack, runtime, libraries, signature, case, call, announce, poison, earlier)
+            outcome = _called(stack, runtime, libraries, signature, case, call, announce, poison)
     except AclFailure as failure:
         if outcome is None or (outcome.status == 0 and not outcome.findings):
             raise
@@ -119,7 +88,6 @@ def _called(
     call: Call,
     announce: Announce,
     poison: int,
-    earlier: int | None,
 ) -> Outcome:
     announce("the preparation")
     entry = libraries.entry(signature.name)
@@ -154,7 +122,7 @@ def _called(
     if status != 0:
         return Outcome("device", status, Phase.SYNC, message=runtime.error_text(), served_by=entry.file)
     announce("the copy back")
-    return collect(slots, workspace, signature, entry.file, poison if earlier is None else earlier)
+    return collect(slots, workspace, signature, entry.file)
 
 
 def drop(libraries: Libraries, executor: ctypes.c_void_p) -> None:
@@ -217,18 +185,13 @@ def lay_out(
     return slots
 
 
-def storage_bytes(spec: TensorSpec) -> int:
-    """The size of the memory that a tensor's view looks into."""
-    count = 1
-    for dim in spec.storage_shape:
-        count *= dim
-    return count * DTYPES[spec.dtype].itemsize
-
-
 def collect(
-    slots: Mapping[str, list[Slot]], workspace: Workspace, signature: Signature, file: str, poison: int
+    slots: Mapping[str, list[Slot]], workspace: Workspace, signature: Signature, file: str
 ) -> Outcome:
-    """Outputs read back, and what was found beside their numbers; ``written`` marks what is not ``poison``."""
+    """Outputs read back, and what was found beside their numbers.
+
+    ``written`` marks what is not the first poison, whichever was put in: see :func:`.observed.both`.
+    """
     findings: list[str] = []
     outputs: dict[str, np.ndarray] = {}
     written: dict[str, np.ndarray] = {}
@@ -237,13 +200,15 @@ def collect(
         damage = slot.buffer.damage()
         if damage:
             findings.append(f"OUT OF BOUNDS WRITE: {slot.name} was written {damage}")
-        if not slot.writes and slot.content is not None and not np.array_equal(slot.read, slot.content):
-            findings.append(_changed(slot))
+        if not slot.writes and slot.content is not None:
+            findings += changed(slot.name, slot.spec, slot.read, slot.content)
         if slot.writes:
-            findings += _gaps(slot)
-            outputs[slot.name] = _values(slot)
+            findings += gaps(
+                slot.name, slot.spec, slot.read, slot.poison if slot.content is None else slot.content
+            )
+            outputs[slot.name] = values(slot.spec, slot.read)
             if slot.content is None:
-                mask = _written(slot, poison)
+                mask = written_mask(slot.spec, slot.read, POISONS[0])
                 if not mask.all():
                     written[slot.name] = mask
     damage = workspace.damage()
@@ -259,49 +224,6 @@ def collect(
     return Outcome(
         "device", outputs={**flat, **grouped}, findings=tuple(findings), written=written, served_by=file
     )
-
-
-def _values(slot: Slot) -> np.ndarray:
-    dtype = numpy_dtype(slot.spec.dtype)
-    raw = slot.read
-    if slot.spec.dtype == "bool":
-        raw = (raw != 0).view(np.uint8)  # poison is no bool that NumPy could hold
-    values: np.ndarray = view(Tensor(slot.spec, raw.view(dtype))).copy(order="C")
-    return values
-
-
-def _written(slot: Slot, poison: int) -> np.ndarray:
-    """False where every byte of an element is the poison."""
-    size = DTYPES[slot.spec.dtype].itemsize
-    touched = (slot.read != poison).reshape(-1, size).any(axis=1)
-    mask: np.ndarray = np.not_equal(view(Tensor(_as_bytes(slot.spec), touched.view(np.uint8))), 0)
-    return mask
-
-
-def _as_bytes(spec: TensorSpec) -> TensorSpec:
-    return TensorSpec("uint8", spec.shape, None, spec.strides, spec.offset, spec.storage_shape, spec.layout)
-
-
-def _gaps(slot: Slot) -> Iterator[str]:
-    """Writes into the storage that the view of an output leaves out."""
-    size = DTYPES[slot.spec.dtype].itemsize
-    outside = np.ones(slot.read.size // size, np.uint8)
-    view(Tensor(_as_bytes(slot.spec), outside))[...] = 0
-    before = slot.poison if slot.content is None else slot.content
-    stray = (slot.read != before).reshape(-1, size).any(axis=1) & outside.view(np.bool_)
-    if stray.any():
-        yield (
-            f"OUT OF BOUNDS WRITE: {slot.name} was written between its view's elements,"
-            f" {int(stray.sum())} elements from {int(np.flatnonzero(stray)[0])} of its storage on"
-        )
-
-
-def _changed(slot: Slot) -> str:
-    assert slot.content is not None
-    size = DTYPES[slot.spec.dtype].itemsize
-    wrong = (slot.read != slot.content).reshape(-1, size).any(axis=1)
-    first = int(np.flatnonzero(wrong)[0])
-    return f"INPUT CHANGED: {int(wrong.sum())} of {wrong.size} elements of {slot.name}, from {first} on"
 
 
 def failure_outcome(error: AclFailure) -> Outcome:

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ascend_opcli.backends.cann.discovery import child_environment
-from ascend_opcli.backends.cann.plog import Plog, printed
+from ascend_opcli.backends.cann.plog import Plog
 from ascend_opcli.backends.cann.runtime import AclFailure
 from ascend_opcli.backends.cann.worker import Session
+from ascend_opcli.backends.child import printed
 from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.model import Case, Outcome
 from ascend_opcli.operators.signature import Signature
@@ -61,7 +62,7 @@ class InProcess:
         with _captured(voice):
             outcome = self._session.run(signature, case, product)
             self._session.renew()
-        said = printed(voice, 0)
+        said = printed(voice)
         if self._live and said:
             sys.stderr.write(said)
         return dataclasses.replace(outcome, voice=said, log=self._plog.errors())

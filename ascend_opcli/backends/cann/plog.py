@@ -1,4 +1,4 @@
-"""What a kernel says while a case runs: the ERROR lines of CANN's log, and what it prints."""
+"""The ERROR lines that CANN writes to its log while a case runs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from pathlib import Path
 
 MAX_LINES = 50
 MAX_READ = 1 << 20
-MAX_VOICE = 64 * 1024
-"""Bytes of its output that are kept of a case."""
 
 
 class Plog:
@@ -33,12 +31,3 @@ class Plog:
 
     def _files(self) -> list[Path]:
         return sorted(p for p in self._folder.rglob("*.log") if p.is_file())
-
-
-def printed(path: Path, start: int) -> str:
-    """What was printed into a file from a place on, cut where it is long."""
-    with path.open("rb") as stream:
-        stream.seek(start)
-        raw = stream.read(MAX_VOICE + 1)
-    text = raw[:MAX_VOICE].decode("utf-8", "replace")
-    return text if len(raw) <= MAX_VOICE else text + "\n(cut)"

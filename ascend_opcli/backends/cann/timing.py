@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ascend_opcli.backends.cann.binding import Binder, argument_types
-from ascend_opcli.backends.cann.buffers import POISONS
 from ascend_opcli.backends.cann.execute import (
     PHASE_1,
     PHASE_2,
@@ -29,11 +28,10 @@ from ascend_opcli.backends.cann.execute import (
     drop,
     lay_out,
     specs_of,
-    storage_bytes,
-    written_after_all,
 )
 from ascend_opcli.backends.cann.libraries import Libraries
 from ascend_opcli.backends.cann.runtime import AclFailure, Runtime
+from ascend_opcli.backends.observed import POISONS, storage_bytes, written_after_all
 from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.model import Case, HostTimes, Outcome, Phase, TensorSpec
 from ascend_opcli.operators.call import make_call
@@ -467,8 +465,7 @@ class Stage:
 
     def _collected(self, each: _Set) -> Outcome:
         assert self._workspace is not None
-        # By the first poison also after a second one: see written_after_all.
-        return collect(each.slots, self._workspace, self._request.signature, self._entry.file, POISONS[0])
+        return collect(each.slots, self._workspace, self._request.signature, self._entry.file)
 
     def _again(self, poison: int) -> None:
         first = self._sets[0]

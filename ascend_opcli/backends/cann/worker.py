@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import signal
 import sys
 import traceback
 from multiprocessing.connection import Connection
@@ -23,12 +22,11 @@ from ascend_opcli.backends.cann.execute import Announce, execute, failure_outcom
 from ascend_opcli.backends.cann.libraries import Libraries
 from ascend_opcli.backends.cann.runtime import AclFailure, Runtime, load_pyacl
 from ascend_opcli.backends.cann.timing import Bench
+from ascend_opcli.backends.child import die_with_the_parent
 from ascend_opcli.errors import OpcliError
 from ascend_opcli.model import Case, Outcome
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.signature import Signature
-
-_PR_SET_PDEATHSIG = 1
 
 
 class Session:
@@ -80,7 +78,7 @@ class Session:
 
 def main() -> None:
     """Serve calls until the pipe closes."""
-    _die_with_the_parent()
+    die_with_the_parent()
     pipe = Connection(int(sys.argv[1]))
     opp = Path(sys.argv[3]) if len(sys.argv) > 3 and sys.argv[3] else None
     try:
@@ -102,12 +100,6 @@ def main() -> None:
             pipe.send(("done" if session.runtime.healthy else "last", outcome))
     finally:
         session.close()
-
-
-def _die_with_the_parent() -> None:
-    """However the parent ends, SIGKILL included: a kernel that hangs would keep the device. Linux only."""
-    with contextlib.suppress(AttributeError, OSError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _answer(session: Session, request: Any, pipe: Connection) -> object:

@@ -1,0 +1,323 @@
+"""A Python function in the operator's place: loaded from its file, called on fresh tensors, its result read out."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import inspect
+import keyword
+import os
+import sys
+import traceback
+import types
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ascend_opcli.backends import observed
+from ascend_opcli.backends.candidate.buffers import Buffer, Kind, NoTensor, Span, size_of
+from ascend_opcli.backends.candidate.results import WrongResult, sort_out
+from ascend_opcli.errors import did_you_mean
+from ascend_opcli.model import Attribute, Call, Outcome, Tensor, TensorSpec
+from ascend_opcli.operators.signature import Param, Signature
+from ascend_opcli.tensors.dtypes import round_to
+
+NAME = "candidate"
+THE_CALL = "the call"
+
+KEPT = 8
+LARGEST_KEPT = 1 << 26
+"""Results whose memory is watched: so many, each of at most so many bytes."""
+
+MAX_SENTENCE = 400
+
+
+class LoadFailure(Exception):
+    """A candidate file that cannot be imported, in one sentence."""
+
+
+class NoFunction(Exception):
+    """A candidate file without the function that was named."""
+
+
+def load(path: str, name: str) -> tuple[Callable[..., Any], str]:
+    """The function of a file, and the sha256 of the very bytes that were compiled.
+
+    The file's folder comes first in sys.path, as for a script. Raises LoadFailure, NoFunction.
+    """
+    module = types.ModuleType(f"opcli_candidate_{os.path.splitext(os.path.basename(path))[0]}")
+    module.__file__ = path
+    sys.modules[module.__name__] = module
+    sys.path.insert(0, os.path.dirname(path))
+    sys.argv = [path]
+    try:
+        with open(path, "rb") as stream:
+            text = stream.read()
+        exec(compile(text, path, "exec"), module.__dict__)
+    except BaseException as error:  # whatever a file that nobody vouches for raises
+        traceback.print_exc()
+        raise LoadFailure(f"RAISED: importing it gave {_said(error, path)}") from None
+    found = getattr(module, name, None)
+    if not callable(found):
+        known = [n for n, v in vars(module).items() if isinstance(v, types.FunctionType)]
+        raise NoFunction(f"{path} has no function {name}" + did_you_mean(name, known))
+    return found, hashlib.sha256(text).hexdigest()
+
+
+def _said(error: BaseException, path: str) -> str:
+    """An exception in a few words, with the last line of the candidate's own file that it came through."""
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
+    if isinstance(error, SyntaxError) and error.filename == path:
+        lines.append(error.lineno)
+    at = f" (line {lines[-1]} of {os.path.basename(path)})" if lines else ""
+    try:
+        text = " ".join(str(error).split())
+    except BaseException:
+        text = "an error that cannot be printed"
+    text = text[:MAX_SENTENCE] + ("..." if len(text) > MAX_SENTENCE else "")
+    return f"{type(error).__name__}{': ' if text else ''}{text}{at}"
+
+
+# --- the arguments ------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Slot:
+    """A tensor handed to the function: its memory, what was put in, and what it is for."""
+
+    name: str
+    spec: TensorSpec
+    buffer: Buffer
+    content: np.ndarray | None
+    writes: bool
+    poison: int = 0
+
+
+@dataclass(slots=True)
+class Laid:
+    """A call's arguments as the function takes them, by its own parameter names, and the memory behind them."""
+
+    values: dict[str, Any]
+    slots: list[Slot]
+    handed: tuple[str, ...]
+    tensors: dict[str, Any]
+    spans: dict[str, Span | None]
+
+
+class Function:
+    """A loaded candidate. ``path`` names its file in sentences."""
+
+    def __init__(self, function: Callable[..., Any], path: str, kind: Kind) -> None:
+        self._function, self._path, self._kind = function, path, kind
+        self._given: deque[tuple[str, Any, Span]] = deque(maxlen=KEPT)
+
+    def run(self, signature: Signature, call: Call, announce: Callable[[str], None]) -> Outcome:
+        """One call, its outputs poisoned where the function is handed them."""
+        try:
+            first = self._attempt(signature, call, announce, observed.POISONS[0])
+            if not first.written:
+                return first
+            return observed.both(first, self._attempt(signature, call, announce, observed.POISONS[1]))
+        except NoTensor as error:
+            return Outcome(NAME, skip=f"cannot judge: {error}")
+
+    def _attempt(
+        self, signature: Signature, call: Call, announce: Callable[[str], None], poison: int
+    ) -> Outcome:
+        try:
+            laid = self.lay_out(signature, call, poison)
+        except WrongResult as error:
+            return Outcome(NAME, findings=(str(error),))
+        announce(THE_CALL)
+        try:
+            result = self.launch(laid)
+        except BaseException as error:  # SystemExit and KeyboardInterrupt too are its own doing
+            return self.raised(error, laid)
+        announce("the copy back")
+        return self.collect(laid, call, result)
+
+    def launch(self, laid: Laid) -> Any:
+        """Call it, and wait for what it launched."""
+        result = self.call(laid)
+        self.wait()
+        return result
+
+    def call(self, laid: Laid) -> Any:
+        """Call it."""
+        return self._function(**laid.values)
+
+    def wait(self) -> None:
+        """Until what it launched is done."""
+        self._kind.wait()
+
+    def raised(self, error: BaseException, laid: Laid) -> Outcome:
+        """The outcome of a call that ended by an exception, whose traceback goes to what the candidate printed."""
+        with contextlib.suppress(OSError):  # it may have printed more than a file may hold
+            traceback.print_exception(error)
+        return Outcome(NAME, findings=(f"RAISED: {_said(error, self._path)}", *self._harm(laid)))
+
+    def lay_out(self, signature: Signature, call: Call, poison: int) -> Laid:
+        """Fresh memory for every tensor. Raises WrongResult for a parameter that the operator does not have."""
+        takes, anything = self._parameters(signature)
+        values: dict[str, Any] = {}
+        slots: list[Slot] = []
+        handed: list[str] = []
+        tensors: dict[str, Any] = {}
+        spans: dict[str, Span | None] = {}
+        for param in signature.params:
+            key = takes.get(param.name)
+            if not param.is_tensor:
+                if key is not None:
+                    values[key] = _plain(param, call.arguments.get(param.name))
+                continue
+            if key is None or (not param.is_input and anything):
+                continue
+            bound = call.arguments[param.name] if param.is_input else call.outputs[param.name]
+            items = bound if isinstance(bound, tuple) else (bound,)
+            made: list[Any] = []
+            for i, item in enumerate(items):
+                if item is None:
+                    made.append(None)
+                    continue
+                name = f"{param.name}[{i}]" if isinstance(bound, tuple) else param.name
+                assert isinstance(item, (Tensor, TensorSpec))
+                slot = self._slot(name, item, param, poison)
+                slots.append(slot)
+                made.append(slot.buffer.tensor())
+                tensors[name] = made[-1]
+                spans[name] = self._kind.span(made[-1])
+            values[key] = made if isinstance(bound, tuple) else made[0]
+            if param.is_output and bound is not None:
+                handed.append(param.name)
+        return Laid(values, slots, tuple(handed), tensors, spans)
+
+    def _slot(self, name: str, item: Tensor | TensorSpec, param: Param, poison: int) -> Slot:
+        spec = item.spec if isinstance(item, Tensor) else item
+        buffer = self._kind.buffer(spec)
+        content = None
+        if isinstance(item, Tensor):
+            content = np.ascontiguousarray(item.storage).reshape(-1).view(np.uint8)
+            buffer.write(content)
+        else:
+            poison = poison & 1 if spec.dtype == "bool" else poison
+            buffer.write(np.full(1, poison, np.uint8))
+        return Slot(name, spec, buffer, content, param.is_output, poison)
+
+    def _parameters(self, signature: Signature) -> tuple[dict[str, str], bool]:
+        """The operator's parameters that the function takes, with its own names for them; and whether it takes any.
+
+        A name that Python keeps for itself is written with an underscore behind it: ``from_``.
+        """
+        names = {p.name: p.name + "_" if keyword.iskeyword(p.name) else p.name for p in signature.params}
+        try:
+            parameters = inspect.signature(self._function).parameters.values()
+        except (ValueError, TypeError):  # a function of C that does not say
+            return names, True
+        own = {p.name: p for p in parameters}
+        if any(p.kind is p.VAR_KEYWORD for p in own.values()):
+            return names, True
+        spelled = {ours: theirs for theirs, ours in names.items()}
+        for p in own.values():
+            needed = p.default is p.empty and p.kind is not p.VAR_POSITIONAL
+            if p.kind is p.POSITIONAL_ONLY or (needed and p.name not in spelled):
+                known = f"; its parameters are {', '.join(spelled)}"
+                raise WrongResult(
+                    f"WRONG PARAMETER: the function needs '{p.name}', which {signature.name} does not hand over by name"
+                    + did_you_mean(p.name, spelled, otherwise=known)
+                )
+        return {theirs: ours for theirs, ours in names.items() if ours in own}, False
+
+    # --- the result -------------------------------------------------------------------------------------------
+
+    def collect(self, laid: Laid, call: Call, result: Any) -> Outcome:
+        """The outputs of a call that has returned, and what was found beside their numbers."""
+        findings = list(self._harm(laid))
+        notes: list[str] = []
+        outputs: dict[str, np.ndarray] = {}
+        written: dict[str, np.ndarray] = {}
+        try:
+            returned = sort_out(result, call, laid.handed, self._kind)
+        except WrongResult as error:
+            return Outcome(NAME, findings=(*findings, str(error)))
+        slots = {slot.name: slot for slot in laid.slots if slot.writes}
+        for name, value in returned.items():
+            span = self._kind.span(value) if value is not None else None
+            if value is None or (name in slots and value is laid.tensors[name]):
+                slot = slots[name]
+                read = slot.buffer.read()
+                outputs[name] = observed.values(slot.spec, read)
+                before = slot.poison if slot.content is None else slot.content
+                findings += observed.gaps(name, slot.spec, read, before)
+                if slot.content is None:
+                    mask = observed.written(slot.spec, read, observed.POISONS[0])
+                    if not mask.all():
+                        written[name] = mask
+                continue
+            array = self._kind.array(value)
+            # Any byte but 0 is true to whoever wrote it.
+            outputs[name] = array.view(np.uint8) != 0 if array.dtype == np.bool_ else array
+            whose = next((n for n, other in laid.spans.items() if _overlap(span, other)), None)
+            if whose is not None:
+                notes.append(f"{name} shares its memory with {whose}")
+            elif span is not None:
+                findings += self._stale(name, span, array)
+                self._keep(name, value, span)
+        grouped = {
+            name: tuple(outputs[f"{name}[{i}]"] for i in range(len(spec)))
+            if isinstance(spec, tuple)
+            else outputs[name]
+            for name, spec in call.outputs.items()
+            if spec is not None
+        }
+        return Outcome(NAME, outputs=grouped, findings=tuple(findings), notes=tuple(notes), written=written)
+
+    def _harm(self, laid: Laid) -> Iterator[str]:
+        """Inputs that were changed, and writes past the end of what was handed over."""
+        for slot in laid.slots:
+            damage = slot.buffer.damage()
+            if damage:
+                yield f"OUT OF BOUNDS WRITE: {slot.name} was written {damage}"
+            if slot.content is not None and not slot.writes:
+                yield from observed.changed(slot.name, slot.spec, slot.buffer.read(), slot.content)
+
+    def _stale(self, name: str, span: Span, array: np.ndarray) -> Iterator[str]:
+        """A result in memory that an earlier call returned, which we have overwritten since and it has not."""
+        if not any(_overlap(span, other) for _, _, other in self._given):
+            return
+        raw = array.reshape(-1).view(np.uint8)
+        if (raw == observed.POISONS[0]).all():
+            yield f"CACHED RESULT: {name} is memory that an earlier call returned, with nothing written into it since"
+
+    def _keep(self, name: str, value: Any, span: Span) -> None:
+        """Overwrite what was returned, now that it is copied: who returns it again has computed nothing."""
+        if size_of(value) <= LARGEST_KEPT and self._kind.fill(value, observed.POISONS[0]):
+            self._given.append((name, value, span))
+
+
+def _overlap(one: Span | None, other: Span | None) -> bool:
+    return (
+        one is not None
+        and other is not None
+        and one[0] == other[0]
+        and one[1] < other[2]
+        and other[1] < one[2]
+    )
+
+
+def _plain(param: Param, bound: Any) -> Any:
+    """An attribute as Python's own number, string or tuple, rounded as the C parameter holds it."""
+    if not isinstance(bound, Attribute):
+        return None
+    value = bound.value
+    if isinstance(value, (str, tuple)):
+        return value
+    if param.type == "aclScalar" and bound.dtype is not None:
+        return round_to(np.asarray([value]), bound.dtype)[0].item()
+    if param.type == "double" and not isinstance(value, complex):
+        return float(value)
+    if param.type == "float" and not isinstance(value, complex):
+        return float(np.float32(value))
+    return value

@@ -1,0 +1,92 @@
+"""A program in the operator's place: run once a case on a folder of files, without a shell."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ascend_opcli.backends.candidate.function import NAME, THE_CALL
+from ascend_opcli.backends.candidate.source import DIR
+from ascend_opcli.backends.child import ended
+from ascend_opcli.model import Call, Case, Outcome
+from ascend_opcli.tensors import exchange
+from ascend_opcli.tensors.returned import read_outputs
+
+
+class Program:
+    """A command whose words hold ``{dir}``. Its folders lie below ``folder`` and are gone after each case."""
+
+    def __init__(self, words: Sequence[str], folder: Path, format: str) -> None:
+        self._words, self._folder, self._format = tuple(words), folder, format
+        self._count = 0
+
+    def run(self, case: Case, call: Call, announce: Callable[[str], None]) -> Outcome:
+        """One call: its files written, the program run, what it has written read."""
+        try:
+            place = self.prepare(case, call)
+        except OSError as error:
+            return Outcome(NAME, error=f"cannot write the files of the case: {error}")
+        try:
+            announce(THE_CALL)
+            failure = self.launch(place)
+            announce("the reading of its files")
+            return failure or collected(place, call)
+        finally:
+            self.drop(place)
+
+    def prepare(self, case: Case, call: Call) -> Path:
+        """A folder of its own with a call's inputs; there is no golden in it. Raises OSError."""
+        self._count += 1
+        place = self._folder / str(self._count) / exchange.folder_name(case)
+        exchange.write(place, case, call, format=self._format)
+        return place
+
+    def drop(self, place: Path) -> None:
+        """Remove a folder, whatever was written there."""
+        shutil.rmtree(place.parent, ignore_errors=True)
+
+    def launch(self, place: Path) -> Outcome | None:
+        """Run the program on a folder; the outcome where it has failed."""
+        words = [word.replace(DIR, str(place)) for word in self._words]
+        try:
+            code = subprocess.run(words, stdin=subprocess.DEVNULL, check=False).returncode
+        except OSError as error:
+            return Outcome(NAME, error=f"{words[0]} cannot be run: {error.strerror or error}")
+        if code == 0:
+            return None
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+        if code == -signal.SIGXFSZ or _at_limit(place, limit):
+            return Outcome(NAME, findings=(f"WROTE TOO MUCH: a file beyond the limit of {limit:,} bytes",))
+        if code < 0:
+            return Outcome(NAME, findings=(f"crash: {ended(code, 'the program')} in {THE_CALL}",))
+        return Outcome(NAME, findings=(f"EXIT CODE: the program exited with {code}",))
+
+
+def _at_limit(place: Path, limit: int) -> bool:
+    if limit == resource.RLIM_INFINITY:
+        return False
+    return any(
+        os.path.getsize(path) >= limit
+        for path in (os.path.join(root, name) for root, _, names in os.walk(place) for name in names)
+        if not os.path.islink(path)
+    )
+
+
+def collected(place: Path, call: Call) -> Outcome:
+    """The outputs that a program has left in its folder, or what is wrong with them."""
+    outputs, wrong = read_outputs(place, call)
+    if wrong:
+        return Outcome(NAME, findings=tuple(wrong))
+    # The files go away: no array may look into them.
+    copied = {
+        name: tuple(np.array(a) for a in array) if isinstance(array, tuple) else np.array(array)
+        for name, array in outputs.items()
+    }
+    return Outcome(NAME, outputs=copied)

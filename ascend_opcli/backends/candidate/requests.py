@@ -1,0 +1,93 @@
+"""What a candidate's process is asked, and what it answers beside outcomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ascend_opcli.model import Case
+from ascend_opcli.operators.signature import Signature
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Import the candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """``served_by`` names the files; else one of: ``fault``, importing it failed; ``usage``, it is not what was
+    named; ``unusable``, what it needs is not here."""
+
+    served_by: str = ""
+    fault: str = ""
+    usage: str = ""
+    unusable: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Run one case. ``limit`` bounds each file that is written, in bytes."""
+
+    signature: Signature
+    case: Case
+    product: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Run the case that was last run once more, on other inputs."""
+
+    signature: Signature
+    case: Case
+    product: str
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """``same`` are the outputs with the same bytes as before; ``changed`` is False where no inputs could be changed."""
+
+    same: tuple[str, ...]
+    changed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Lay a case out for timing, on ``sets`` input sets."""
+
+    signature: Signature
+    case: Case
+    product: str
+    limit: int
+    cold: bool
+    sets: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A stage that is ready; seconds of the first call, calls a sample, input sets, bytes of a flush."""
+
+    first: float
+    launches: int
+    sets: int
+    flush: int
+    served_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Take a sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Seconds a call."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Release the stage; with ``read`` run the case's own inputs and answer with the outputs."""
+
+    read: bool

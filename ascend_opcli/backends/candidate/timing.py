@@ -1,0 +1,191 @@
+"""The timing of a candidate, in its process: on several input sets whose contents change from sample to sample.
+
+The case's own inputs are kept back until the result is to be judged: whoever remembers results by address or by
+content has not seen them, and the times are those of contents that were new.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ascend_opcli.backends import host_timing
+from ascend_opcli.backends.candidate.function import NAME, THE_CALL, Function, Laid, Slot
+from ascend_opcli.backends.candidate.program import Program
+from ascend_opcli.backends.candidate.requests import Prepare, Prepared, Sample
+from ascend_opcli.backends.candidate.results import WrongResult
+from ascend_opcli.backends.observed import POISONS
+from ascend_opcli.model import Outcome
+from ascend_opcli.operators.call import make_call
+from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype
+
+SETS = 4
+SET_BYTES = 64 << 20
+
+Announce = Callable[[str], None]
+
+
+class _Failed(Exception):
+    """A call that has failed while it was timed, as its outcome."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+class Stage:
+    """A case ready to be sampled. ``about`` is the outcome that says why, where it is not."""
+
+    def __init__(
+        self, candidate: Function | Program, request: Prepare, served_by: str, announce: Announce
+    ) -> None:
+        self._candidate, self._served = candidate, served_by
+        self._request = request
+        self._call = make_call(request.case, request.signature, request.product)
+        size = sum(a.nbytes for a in host_timing.input_arrays(self._call))
+        count = request.sets or max(1, min(SETS, SET_BYTES // max(size, 1)))
+        if isinstance(candidate, Program):
+            count = 1
+        self._calls = [
+            make_call(
+                dataclasses.replace(request.case, seed=request.case.seed + i),
+                request.signature,
+                request.product,
+            )
+            for i in range(1, count + 1)
+        ]
+        self._rounds = 0
+        self._laid: list[Laid] = []
+        self._places: list[Path] = []
+        self.about: Prepared | Outcome
+        try:
+            calls, run = self._program() if isinstance(candidate, Program) else self._function()
+            announce(THE_CALL)
+            self._stage = host_timing.Stage(calls, run, size, cold=request.cold, **self._hooks())
+        except _Failed as failed:
+            self._drop()
+            self.about = dataclasses.replace(failed.outcome, served_by=served_by)
+            return
+        self.about = Prepared(
+            self._stage.first, self._stage.launches, len(self._calls), self._stage.flush, served_by
+        )
+
+    def draw(self, announce: Announce) -> Sample | Outcome:
+        """Take a sample."""
+        announce(THE_CALL)
+        try:
+            return Sample(self._stage.draw())
+        except _Failed as failed:
+            return dataclasses.replace(failed.outcome, served_by=self._served)
+
+    def finish(self, announce: Announce, *, read: bool) -> Outcome:
+        """Release everything; with ``read`` run the case's own inputs in the memory that was timed, and read it out."""
+        try:
+            outcome = self._judged(announce) if read else Outcome(NAME)
+        except _Failed as failed:
+            outcome = failed.outcome
+        finally:
+            self._drop()
+        return dataclasses.replace(outcome, served_by=self._served)
+
+    def _hooks(self) -> dict[str, Any]:
+        if isinstance(self._candidate, Program):
+            return {}
+        # A call that changes its inputs must not meet the same ones twice.
+        once = any(slot.writes and slot.content is not None for slot in self._laid[0].slots)
+        return {"wait": self._candidate.wait, "refresh": self._refresh, "once": once}
+
+    # --- a function -----------------------------------------------------------------------------------------
+
+    def _function(self) -> tuple[list[Any], Callable[[Any], object]]:
+        candidate = self._candidate
+        assert isinstance(candidate, Function)
+        try:
+            self._laid = [
+                candidate.lay_out(self._request.signature, call, POISONS[0]) for call in self._calls
+            ]
+        except WrongResult as error:
+            raise _Failed(Outcome(NAME, findings=(str(error),))) from None
+
+        def run(laid: Laid) -> object:
+            try:
+                return candidate.call(laid)
+            except BaseException as error:
+                raise _Failed(candidate.raised(error, laid)) from None
+
+        return self._laid, run
+
+    def _refresh(self) -> None:
+        """New contents for every set: its own, moved on by one element a sample, where they are real numbers."""
+        self._rounds += 1
+        for laid in self._laid:
+            for slot in laid.slots:
+                if slot.content is not None:
+                    slot.buffer.write(_moved(slot, self._rounds))
+
+    def _judged(self, announce: Announce) -> Outcome:
+        candidate = self._candidate
+        if isinstance(candidate, Program):
+            return candidate.run(self._request.case, self._call, announce)
+        for laid in self._laid:
+            for slot in laid.slots:
+                if slot.content is not None and not slot.writes and _differs(slot, self._rounds):
+                    return Outcome(NAME, findings=(f"INPUT CHANGED: {slot.name}, while it was timed",))
+        laid = self._laid[0]
+        fresh = candidate.lay_out(self._request.signature, self._call, POISONS[0])
+        for slot, own in zip(laid.slots, fresh.slots, strict=True):
+            slot.content = own.content
+            slot.buffer.write(np.full(1, slot.poison, np.uint8) if own.content is None else own.content)
+        announce(THE_CALL)
+        try:
+            result = candidate.launch(laid)
+        except BaseException as error:
+            return candidate.raised(error, laid)
+        announce("the copy back")
+        return candidate.collect(laid, self._call, result)
+
+    # --- a program ------------------------------------------------------------------------------------------
+
+    def _program(self) -> tuple[list[Any], Callable[[Any], object]]:
+        candidate = self._candidate
+        assert isinstance(candidate, Program)
+        try:
+            self._places = [candidate.prepare(self._request.case, call) for call in self._calls]
+        except OSError as error:
+            raise _Failed(Outcome(NAME, error=f"cannot write the files of the case: {error}")) from None
+
+        def run(place: Path) -> object:
+            failure = candidate.launch(place)
+            if failure is not None:
+                raise _Failed(failure)
+            return None
+
+        return self._places, run
+
+    def _drop(self) -> None:
+        for place in self._places:
+            assert isinstance(self._candidate, Program)
+            self._candidate.drop(place)
+        self._laid = []
+
+
+def _moved(slot: Slot, rounds: int) -> np.ndarray:
+    assert slot.content is not None
+    if not _moves(slot):
+        return slot.content
+    values = slot.content.view(f"V{DTYPES[slot.spec.dtype].itemsize}")
+    return np.roll(values, rounds).view(np.uint8)
+
+
+def _moves(slot: Slot) -> bool:
+    """Whether every element of the storage is one of the view's, and a real number."""
+    count = slot.buffer.nbytes // numpy_dtype(slot.spec.dtype).itemsize
+    return DTYPES[slot.spec.dtype].kind in ("float", "complex") and count == slot.spec.count > 1
+
+
+def _differs(slot: Slot, rounds: int) -> bool:
+    return not np.array_equal(slot.buffer.read(), _moved(slot, rounds))

@@ -1,0 +1,104 @@
+"""Outputs that nobody computed: an input handed back, a constant, what an earlier call gave.
+
+Each is suspected by its bytes alone and named only where the reference says that these are not the right ones.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from ascend_opcli.model import Call, Case, Outcome, TensorSpec
+from ascend_opcli.operators.evaluate import ReferenceFailure, golden
+from ascend_opcli.operators.operator import Operator
+from ascend_opcli.tensors.exchange import members, tensors
+from ascend_opcli.tensors.hashing import array_digest
+from ascend_opcli.tensors.layout import view
+from ascend_opcli.verification.flat import take
+from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.verification.standards import default_for
+
+KEPT = 4096
+"""Outputs of earlier calls whose hashes are remembered; the oldest go first."""
+
+FEW = 16
+
+LEAST_BYTES = 4
+"""Smaller outputs are alike by chance."""
+
+
+class Shortcuts:
+    """Remembers what calls gave, by hash, to know it again."""
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[tuple[str, str, bytes], tuple[str, str]] = OrderedDict()
+
+    def found(self, operator: Operator, case: Case, call: Call, outcome: Outcome) -> Iterator[str]:
+        """Findings for outputs that are an input, or those of an earlier call on other inputs."""
+        suspects: dict[str, str] = {}
+        specs = dict(members(call.outputs))
+        inputs = [(n, t) for n, t in tensors(call) if n.partition("[")[0] not in call.outputs]
+        for name, array in members(outcome.outputs):
+            if array.nbytes < LEAST_BYTES:
+                continue
+            for other, tensor in inputs:
+                if tensor.spec.dtype == specs[name].dtype and _same(view(tensor), array):
+                    suspects[name] = f"INPUT RETURNED: {name} is the input {other}, byte for byte"
+                    break
+            key = (call.operator, f"{name} {array.dtype} {array.shape}", array_digest(array))
+            before = self._seen.get(key)
+            if before is not None and before[1] != call.inputs_sha256 and name not in suspects:
+                suspects[name] = (
+                    f"CACHED RESULT: {name} is what {before[0]} gave for other inputs, byte for byte"
+                )
+            self._seen[key] = (case.id, call.inputs_sha256)
+            self._seen.move_to_end(key)
+        while len(self._seen) > KEPT:
+            self._seen.popitem(last=False)
+        wrong = wrong_outputs(operator, call, outcome, suspects)
+        return (text for name, text in suspects.items() if name in wrong)
+
+
+def unmoved(operator: Operator, other: Call, outcome: Outcome, same: Iterable[str]) -> Iterator[str]:
+    """Findings for outputs that stayed ``same`` on the inputs of ``other``, where those are wrong there."""
+    arrays = dict(members(outcome.outputs))
+    for name in wrong_outputs(operator, other, outcome, same):
+        first = arrays[name].reshape(-1)[:1]
+        if _same(np.broadcast_to(first, arrays[name].size), arrays[name].reshape(-1)):
+            yield f"CONSTANT RETURNED: every element of {name} is {first[0]}, for other inputs too"
+        else:
+            yield f"CACHED RESULT: {name} has the same bytes for other inputs: a constant, or kept from an earlier call"
+
+
+def wrong_outputs(operator: Operator, call: Call, outcome: Outcome, names: Iterable[str]) -> list[str]:
+    """Which of the outputs are not what the reference gives for a call; none where there is no reference."""
+    names = [*names]
+    if not names or operator.reference is None:
+        return []
+    try:
+        truth = golden(operator, call)
+    except ReferenceFailure:
+        return []
+    wanted, got, specs = (dict(members(m)) for m in (truth.outputs, outcome.outputs, call.outputs))
+    return [name for name in names if not _right(name, got[name], wanted[name], specs[name])]
+
+
+def _right(name: str, got: np.ndarray, wanted: np.ndarray, spec: TensorSpec) -> bool:
+    # By the dtype's own rule: whether a wide tolerance would let it pass is another question.
+    return judge_output(name, got, wanted, dtype=spec.dtype, choice=default_for(spec.dtype)).passed
+
+
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    """The same shape and bytes."""
+    if one.shape != other.shape:
+        return False
+    # Nearly all arrays differ at once.
+    if (
+        take(one, np.arange(min(one.size, FEW))).tobytes()
+        != take(other, np.arange(min(other.size, FEW))).tobytes()
+    ):
+        return False
+    a, b = (np.ascontiguousarray(x).reshape(-1).view(np.uint8) for x in (one, other))
+    return np.array_equal(a, b)

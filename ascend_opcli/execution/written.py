@@ -1,0 +1,82 @@
+"""Outputs in files: what another program has written is judged, and what was run is written for another place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ascend_opcli.execution.candidate import no_status
+from ascend_opcli.execution.shortcuts import Shortcuts
+from ascend_opcli.model import Call, Case, Outcome
+from ascend_opcli.operators.contract import unchecked
+from ascend_opcli.operators.operator import Operator
+from ascend_opcli.tensors import exchange
+from ascend_opcli.tensors.returned import NoResult, Results, read_outputs
+
+NAME = "outputs"
+
+
+class Written:
+    """Judges the outputs in a folder of case folders; nothing is run. Another call's outputs are refused."""
+
+    name = NAME
+    product: str | None = None
+
+    def __init__(self, folder: Path) -> None:
+        self._results = Results(folder)
+        self._shortcuts = Shortcuts()
+
+    def refuse(self, operator: Operator, case: Case, product: str) -> Outcome | None:  # noqa: ARG002
+        """A case that expects a refusal has no outputs."""
+        return no_status(case, self.name)
+
+    def run(self, operator: Operator, case: Case, call: Call) -> Outcome:
+        """The outputs that lie in the case's folder."""
+        refused = no_status(case, self.name)
+        if refused is not None:
+            return refused
+        hazard = unchecked(operator, case.arguments)
+        if hazard is not None:
+            return Outcome(self.name, findings=(f"not checked by the operator: {hazard}",))
+        try:
+            folder = self._results.find(exchange.folder_name(case), call)
+        except NoResult as error:
+            return Outcome(self.name, error=str(error))
+        outputs, wrong = read_outputs(folder, call)
+        outcome = Outcome(self.name, outputs=outputs, findings=tuple(wrong), served_by=str(folder))
+        if not outputs:
+            return outcome
+        found = tuple(self._shortcuts.found(operator, case, call, outcome))
+        return Outcome(self.name, outputs=outputs, findings=found, served_by=str(folder))
+
+
+class Keeper:
+    """Writes what every case gave into a folder a case: ``--outputs`` and ``--third-party`` read it elsewhere.
+
+    ``kept`` counts the cases; ``broken`` holds the first sentence of the operating system, where it refused.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.kept = 0
+        self.broken: str | None = None
+
+    def __call__(self, case: Case, call: Call, outcome: Outcome) -> None:
+        """Keep the outputs of one case, where there are any."""
+        if not outcome.outputs or outcome.status != 0:
+            return
+        made_by = {"backend": outcome.backend, "served_by": outcome.served_by}
+        place = self.folder / exchange.folder_name(case)
+        try:
+            exchange.set_aside(place, call)
+            exchange.write(
+                place,
+                case,
+                call,
+                format="npy",
+                inputs=False,
+                outputs=outcome.outputs,
+                more={"made_by": made_by},
+            )
+            self.kept += 1
+        except OSError as error:
+            self.broken = self.broken or f"{error.filename or place}: {error.strerror or error}"

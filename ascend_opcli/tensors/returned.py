@@ -1,0 +1,174 @@
+"""What another program has written for a call: found by its inputs' hash, read, refused where it does not fit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ascend_opcli.model import Call, TensorSpec
+from ascend_opcli.tensors import exchange
+from ascend_opcli.tensors.dtypes import DTYPES
+from ascend_opcli.tensors.layout import view
+from ascend_opcli.tensors.saved import opened
+
+MOST = 100_000
+"""Folders that are looked through for a result."""
+
+
+class NoResult(Exception):
+    """There is no result for a call, or not of this call; in one sentence."""
+
+
+class Results:
+    """A folder with a folder for each case, as ``opcli cases data`` and ``opcli run --save-outputs`` write it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._by_call: dict[str, Path] | None = None
+
+    def find(self, name: str, call: Call) -> Path:
+        """The folder with a call's outputs: the one of that name, else any whose manifest is of the same call.
+
+        Raises NoResult.
+        """
+        why = ""
+        for place in (self.folder / name, self.folder):
+            if (place / exchange.MANIFEST).is_file():
+                try:
+                    why = why or exchange.difference(exchange.load_manifest(place), call)
+                except ValueError as error:
+                    raise NoResult(str(error)) from None
+                if not why:
+                    return place
+        if self._by_call is None:
+            self._by_call = dict(self._all())
+        found = self._by_call.get(_key(exchange.identity(call)))
+        if found is not None:
+            return found
+        if why:
+            raise NoResult(f"{why} ({self.folder / name})")
+        raise NoResult(f"MISSING: {self.folder} has no folder {name}, nor another one for these inputs")
+
+    def _all(self) -> Iterator[tuple[str, Path]]:
+        try:
+            entries = sorted(e.name for e in os.scandir(self.folder) if e.is_dir())
+        except OSError:
+            return
+        # The first of several counts: it is the last that is put into the mapping.
+        for name in reversed(entries[:MOST]):
+            try:
+                manifest = exchange.load_manifest(self.folder / name)
+            except ValueError:
+                continue
+            outputs = exchange.views(manifest.get("outputs"))
+            yield (
+                _key(
+                    {
+                        **{k: manifest.get(k) for k in ("operator", "inputs_sha256", "attrs")},
+                        "outputs": outputs,
+                    }
+                ),
+                self.folder / name,
+            )
+
+
+def _key(identity: dict[str, Any]) -> str:
+    return json.dumps(identity, sort_keys=True)
+
+
+def read_outputs(folder: Path, call: Call) -> tuple[exchange.Arrays, list[str]]:
+    """The outputs that lie in a call's folder, and what is wrong with the files, a sentence each.
+
+    With a sentence there are no outputs. Nothing is followed out of the folder, and no more is read than a tensor
+    of the call has.
+    """
+    found: dict[str, np.ndarray] = {}
+    wrong: list[str] = []
+    for name, spec in exchange.members(call.outputs):
+        try:
+            found[name] = read_output(folder, name, spec)
+        except NoResult as error:
+            wrong.append(str(error))
+    wrong += changed_inputs(folder, call)
+    if wrong:
+        return {}, wrong
+    grouped: dict[str, Any] = {}
+    for name, spec in call.outputs.items():
+        if isinstance(spec, tuple):
+            grouped[name] = tuple(found[f"{name}[{i}]"] for i in range(len(spec)))
+        elif spec is not None:
+            grouped[name] = found[name]
+    return grouped, []
+
+
+def read_output(folder: Path, name: str, spec: TensorSpec) -> np.ndarray:
+    """One output, .npy or .bin. Raises NoResult, the first word of whose sentence says what kind of wrong it is."""
+    stem = exchange.file_stem(name)
+    there = [p for f in exchange.FORMATS if os.path.lexists(p := folder / exchange.OUTPUTS / f"{stem}.{f}")]
+    if not there:
+        raise NoResult(f"MISSING: {name}: there is no {exchange.OUTPUTS}/{stem}.npy or .bin in {folder}")
+    if len(there) > 1:
+        raise NoResult(
+            f"TWO FILES: {name}: {stem}.npy and {stem}.bin both lie there, and may differ: remove one"
+        )
+    (path,) = there
+    shown = path.relative_to(folder)
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise NoResult(f"OUTSIDE: {name}: {shown} leads out of its folder")
+    try:
+        if path.suffix == ".bin":
+            size, needed = path.stat().st_size, spec.count * DTYPES[spec.dtype].itemsize
+            if size != needed:
+                want = f"{spec.dtype} {list(spec.shape)}"
+                raise NoResult(f"WRONG SIZE: {name}: {shown} has {size:,} bytes, {want} has {needed:,}")
+        return opened(str(path), spec.dtype, spec.shape)
+    except (ValueError, OSError) as error:
+        said = str(error).replace(str(path), str(shown))
+        kind = "WRONG SHAPE" if "shape" in said else "WRONG DTYPE" if "holds" in said else "UNREADABLE"
+        raise NoResult(f"{kind}: {name}: {said}") from None
+
+
+def changed_inputs(folder: Path, call: Call) -> list[str]:
+    """Input files that lie beside the outputs and are no longer what was written there."""
+    wrong = []
+    for name, tensor in exchange.tensors(call):
+        if name.partition("[")[0] in call.outputs:
+            continue
+        for format in exchange.FORMATS:
+            path = folder / exchange.INPUTS / f"{exchange.file_stem(name)}.{format}"
+            if path.is_file() and not path.is_symlink():
+                values = view(tensor)
+                most = values.nbytes + 4096
+                if _sha256(path, most) != exchange.array_sha256(values, format):
+                    wrong.append(
+                        f"INPUT CHANGED: {path.relative_to(folder)} is no longer what the program was given"
+                    )
+    return wrong
+
+
+def _sha256(path: Path, most: int) -> str:
+    """The hash of a file's first bytes, one more than it should have at the most."""
+    digest = hashlib.sha256()
+    left = most + 1
+    try:
+        with open(path, "rb") as stream:
+            while left > 0 and (piece := stream.read(min(left, 1 << 20))):
+                digest.update(piece)
+                left -= len(piece)
+    except OSError:
+        return ""
+    return digest.hexdigest()
+
+
+def bytes_of(call: Call) -> int:
+    """Bytes of the values of every input and output of a call."""
+    specs = [t.spec for _, t in exchange.tensors(call)]
+    specs += [s for _, s in exchange.members(call.outputs)]
+    return sum(math.prod(s.storage_shape) * DTYPES[s.dtype].itemsize for s in specs)
