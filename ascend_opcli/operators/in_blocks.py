@@ -31,6 +31,9 @@ from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype
 from ascend_opcli.tensors.flat import CHUNK, Flat, Streamed
 from ascend_opcli.tensors.hashing import inputs_sha256
 
+MOST = 1 << 32
+"""Elements of a case in blocks: tens of minutes. A larger one is a misprint rather than a test."""
+
 
 def obstacle(operator: Operator, case: Case, limit: int) -> str | None:
     """Why a case cannot be run in blocks, None where it can."""
@@ -51,6 +54,8 @@ def obstacle(operator: Operator, case: Case, limit: int) -> str | None:
     shape = _broadcast(operator, tensors)
     if shape is None or any(s.shape != shape for s in tensors.values() if s.data is None):
         return "its shapes do not fit each other"
+    if math.prod(shape) > MOST:
+        return f"it has more than {MOST:,} elements"
     held = 0
     for name, spec in tensors.items():
         if spec.data is None or _in_parts(spec, shape):
