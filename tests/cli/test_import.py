@@ -273,3 +273,18 @@ def test_yaml_pays_nothing_for_it(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_the_figures_of_a_folder(atk_file: Any, tmp_path: Path) -> None:
+    atk_file(add(0), add(1, "mine"), atk(2, "Add", [TENSOR]), atk(3, "NoSuchOperator", [TENSOR]))
+    (tmp_path / "bad.json").write_text('[{"inputs": [], "standard": 1', "utf-8")
+    script = Path(__file__).parents[2] / "benchmarks" / "corpus_figures.py"
+    figures = tmp_path / "figures.txt"
+    done = subprocess.run(
+        [sys.executable, script, tmp_path, "--json", figures], capture_output=True, text=True, check=True
+    )
+    assert "JSON: 1 files read, 1 not; 4 cases\n" in done.stdout
+    assert "  mapped to a call  2  50.0%\n  judged            1  25.0%\n" in done.stdout
+    told = json.loads(figures.read_text("utf-8"))["JSON"]
+    assert (told["cases"], told["mapped"], told["judged"]) == (4, 2, 1)
+    assert told["words"] == {"PASS": 1, "SKIP": 3}

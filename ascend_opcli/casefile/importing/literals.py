@@ -9,11 +9,12 @@ from typing import Any
 
 MAX_DEPTH = 20
 MAX_CELL = 2**20
+_SHORT = 2_000
 
 _TOKEN = re.compile(
     r"""\s*(?:
       (?P<call>float\s*\(\s*(?P<quote>["'])(?P<inside>[-+]?\w+)(?P=quote)\s*\))
-    | (?P<number>[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))
+    | (?P<number>[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))
     | (?P<string>[rb]?"[^"\\]*"|[rb]?'[^'\\]*')
     | (?P<word>[-+]?[A-Za-z_][\w.]*)
     | (?P<mark>[()\[\]{},:])
@@ -35,7 +36,6 @@ _WORDS: dict[str, Any] = {
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
-@lru_cache(maxsize=4096)
 def parse(cell: str) -> Any:
     """The value of a cell: numbers, text, None, True, tuples (lists too) and dicts; ``inf`` and ``nan`` are numbers.
 
@@ -43,6 +43,16 @@ def parse(cell: str) -> Any:
     """
     if len(cell) > MAX_CELL:
         raise ValueError(f"the cell is longer than {MAX_CELL:,} characters")
+    return _kept(cell) if len(cell) <= _SHORT else _parse(cell)
+
+
+@lru_cache(maxsize=4096)
+def _kept(cell: str) -> Any:
+    """The rows of a table repeat most of their cells. Nothing of a value can be changed but a dict."""
+    return _parse(cell)
+
+
+def _parse(cell: str) -> Any:
     text = cell.strip()
     if not text:
         return None

@@ -85,10 +85,13 @@ def numeric(value: Any) -> float | None:
     """A number, or a power as text: ``"2**-10"``."""
     if isinstance(value, bool):
         return None
-    if isinstance(value, (int, float)):
-        return float(value)
-    found = _POWER.fullmatch(value) if isinstance(value, str) else None
-    return float(int(found[1])) ** int(found[2]) if found else None
+    found = _POWER.fullmatch(value) if isinstance(value, str) and len(value) <= 64 else None
+    try:
+        if found is not None:
+            return float(int(found[1])) ** int(found[2])
+        return float(value) if isinstance(value, (int, float)) else None
+    except ArithmeticError:
+        return None
 
 
 def of_ttk(

@@ -20,8 +20,9 @@ HEAD = 2**18
 """Bytes by which a format is recognised."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-# A string is matched whole, so that what looks like a comment inside it stays.
-_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+# A string is matched whole, so that what looks like a comment inside it stays; one that is never closed too, up to
+# the end of its line, so that the text is read once.
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 
 
 def read(path: str) -> str:
