@@ -16,7 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ascend_opcli.model import ULP_BINS, Attribute, Call, StandardChoice, Tensor, TensorSpec
+from ascend_opcli.model import (
+    ULP_BINS,
+    Attribute,
+    Call,
+    Outcome,
+    StandardChoice,
+    Tensor,
+    TensorSpec,
+    Verdict,
+    Word,
+)
 from ascend_opcli.operators.custom import resolve
 from ascend_opcli.operators.evaluate import golden, host_result
 from ascend_opcli.tensors.dtypes import numpy_dtype, round_to, widen
@@ -25,7 +35,8 @@ from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.diagnosis import Diagnosis, diagnose
 from ascend_opcli.verification.diagnosis import table as rules
 from ascend_opcli.verification.diagnosis.diagnose import NO_PATTERN
-from ascend_opcli.verification.earlier import Earlier
+from ascend_opcli.verification.earlier import Earlier, Left
+from ascend_opcli.verification.judge import judge_output
 
 RNG = np.random.default_rng(20)
 EXACT = StandardChoice("exact")
@@ -147,7 +158,7 @@ def test_a_range_of_an_input() -> None:
     high = x > 1
     got[high] += RNG.normal(size=int(high.sum())).astype(np.float32)
     sentence = said(got, wanted, inputs={"x": x})
-    assert sentence.startswith("exactly the elements that have x >= 1.0")
+    assert sentence == f"exactly the elements that have x >= 1 are wrong ({int(high.sum())})"
 
 
 # --- what ---------------------------------------------------------------------------------------------------------
@@ -228,28 +239,103 @@ def test_the_poison_where_nobody_kept_a_mask() -> None:
     )
 
 
-def test_an_earlier_call() -> None:
-    old = np.random.default_rng(8).normal(size=SHAPE).astype(np.float32)
+def stale_of(old: np.ndarray, right: np.ndarray | None = None, rows: slice = slice(20, None)) -> str:
     got, wanted = changed(lambda flat: None)
-    got[20:] = old[20:]
-    sentence = said(got, wanted, earlier=(old,))
-    assert sentence.endswith("got is what the previous call left in out, in all of them: stale")
+    got[rows] = old[rows]
+    return said(got, wanted, earlier=(Left(old, right),))
+
+
+OLD = np.random.default_rng(8).normal(size=SHAPE).astype(np.float32)
+STALE = "got is what the previous call left in out, in all of them: stale"
+
+
+def test_an_earlier_call() -> None:
+    assert stale_of(OLD).endswith(STALE)
+    got, wanted = changed(lambda flat: None)
+    got[20:] = OLD[20:]
+    newer = np.zeros(SHAPE, np.float32)
+    sentence = said(got, wanted, earlier=(Left(newer), Left(OLD)))
+    assert "got is what an earlier call (2 calls before) left in out" in sentence
+
+
+def test_what_was_wrong_in_the_earlier_call_is_not_stale() -> None:
+    right = np.ones(SHAPE, bool)
+    right[:20] = False
+    assert stale_of(OLD, right).endswith(STALE)
+    right[20:] = False
+    assert "stale" not in stale_of(OLD, right)
+    right[20:-1] = True
+    assert "stale, in" not in stale_of(OLD, right)
+    right[20:34] = False
+    assert "stale" not in stale_of(OLD, right)
+
+
+FAULTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "scaled": lambda y: y * 1.01,
+    "twice": lambda y: y * 2,
+    "sign": lambda y: -y,
+    "noise": lambda y: y + np.random.default_rng(1).normal(size=y.shape),
+    "tail": lambda y: np.where(np.arange(y.size).reshape(y.shape) >= y.size - 64, y + 3.7, y),
+    "zeros": lambda y: 0 * y,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("again", ["the same call", "another call"])
+def test_a_kernel_that_is_wrong_twice_in_the_same_way_leaves_nothing_stale(fault: str, again: str) -> None:
+    """As the runner does it: each call's output is kept with what its own verdict says of it."""
+    wanted = values()
+    other = wanted if again == "the same call" else np.roll(wanted, 7)
+    earlier = Earlier()
+    got = FAULTS[fault](wanted).astype(np.float32)
+    report = judge_output("out", got, wanted, dtype="float32", choice=StandardChoice("ecosystem"))
+    assert not report.passed
+    outcome = Outcome("host", outputs={"out": got})
+    earlier.add("aclnnA", outcome, Verdict(Word.FAIL, "", (report,)), {"out": wanted})
+    left = earlier.outputs("aclnnA", "out", "float32")
+    assert "stale" not in said(FAULTS[fault](other).astype(np.float32), other, earlier=left)
+
+
+def test_another_explanation_goes_before_a_stale_one() -> None:
+    """The earlier call had twice the scale, and was right."""
+    wanted = values()
+    for factor, words in ((2.0, "got is 2 x the golden"), (-1.0, "sign flipped")):
+        old = (factor * wanted).astype(np.float32)
+        assert words in said(old, wanted, earlier=(Left(old),))
+
+
+def kept(
+    earlier: Earlier, operator: str, array: np.ndarray, *, passed: bool = True, golden: object = None
+) -> None:
+    report = judge_output("out", array, array, dtype="float32", choice=EXACT)
+    verdict = Verdict(Word.PASS, "", (dataclasses.replace(report, passed=passed),))
+    earlier.add(operator, Outcome("host", outputs={"out": array}), verdict, {"out": golden})
 
 
 def test_only_so_many_small_outputs_of_earlier_calls_are_kept() -> None:
-    from ascend_opcli.model import Outcome
-
-    earlier, kept = Earlier(), [np.full(4, n, np.float32) for n in range(5)]
-    for array in kept:
-        earlier.add("aclnnA", Outcome("host", outputs={"out": array}))
+    earlier, made = Earlier(), [np.full(4, n, np.float32) for n in range(5)]
+    for array in made:
+        kept(earlier, "aclnnA", array)
     found = earlier.outputs("aclnnA", "out", "float32")
-    assert [a[0] for a in found] == [4, 3]
-    assert found[0] is kept[4]
-    earlier.add("aclnnB", Outcome("host", outputs={"out": np.zeros(1 << 20, np.float32)}))
+    assert [left.output[0] for left in found] == [4, 3]
+    assert found[0].output is made[4]
+    assert found[0].right is None
+    kept(earlier, "aclnnB", np.zeros(1 << 20, np.float32))
     assert earlier.outputs("aclnnB", "out", "float32") == ()
     for n in range(100):
-        earlier.add(f"aclnn{n}", Outcome("host", outputs={"out": np.zeros(1, np.float32)}))
+        kept(earlier, f"aclnn{n}", np.zeros(1, np.float32))
     assert earlier.outputs("aclnnA", "out", "float32") == ()
+
+
+def test_an_output_that_nobody_judged_is_not_kept() -> None:
+    earlier, array = Earlier(), np.ones(4, np.float32)
+    earlier.add("aclnnA", Outcome("host", outputs={"out": array}), Verdict(Word.SKIP))
+    kept(earlier, "aclnnA", array, passed=False)
+    assert earlier.outputs("aclnnA", "out", "float32") == ()
+    kept(earlier, "aclnnA", array, passed=False, golden=np.array([1.0, 2.0, 1.0, np.nan]))
+    (left,) = earlier.outputs("aclnnA", "out", "float32")
+    assert left.right is not None
+    assert left.right.tolist() == [True, False, True, False]
 
 
 # --- NaN, Inf, subnormal numbers ----------------------------------------------------------------------------------

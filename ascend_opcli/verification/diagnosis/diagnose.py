@@ -15,6 +15,7 @@ from ascend_opcli.verification.diagnosis.evidence import Evidence
 from ascend_opcli.verification.diagnosis.finding import Finding
 from ascend_opcli.verification.diagnosis.scan import find_wrong
 from ascend_opcli.verification.diagnosis.table import BY_INPUT, WHAT, WHERE, Rule
+from ascend_opcli.verification.earlier import Left
 from ascend_opcli.verification.standard import Standard
 from ascend_opcli.verification.standards import default_for, make
 
@@ -53,13 +54,13 @@ def diagnose(
     written: np.ndarray | None = None,
     operator: Operator | None = None,
     call: Call | None = None,
-    earlier: Sequence[np.ndarray] = (),
+    earlier: Sequence[Left] = (),
 ) -> Diagnosis:
     """What is wrong with an output that failed under ``choice``. Never raises.
 
     Arguments as for :func:`ascend_opcli.verification.judge.judge_output`; with ``operator`` and ``call`` the
-    reference is tried again with one thing misread. ``earlier`` are outputs of earlier calls of the same name
-    and dtype, newest first.
+    reference is tried again with one thing misread. ``earlier`` is what calls before left in the output of the
+    same name and dtype, newest first.
     """
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -113,7 +114,8 @@ def _sentence(evidence: Evidence) -> str:
         return what.text.replace("{these}", evidence.all_wrong(what.share))
     if evidence.places.count == 1:
         return f"{where.text}: {what.text.replace(',' + _IN, '').replace(_IN, '').replace('{these}', 'it')}"
-    them = evidence.all_wrong(what.share) if what.share < 1 else "all of them"
+    seen = what.share == 1 and not evidence.sampled
+    them = "all of them" if seen else evidence.all_wrong(what.share)
     return f"{where.text}: {what.text.replace('{these}', them)}"
 
 
