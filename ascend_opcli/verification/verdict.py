@@ -36,7 +36,7 @@ from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.choice import choose
 from ascend_opcli.verification.earlier import Earlier
 from ascend_opcli.verification.flat import take
-from ascend_opcli.verification.judge import judge_output, side_by_side
+from ascend_opcli.verification.judge import judge_and_locate, judge_output, side_by_side
 from ascend_opcli.verification.third import ThirdParty
 
 SUCCESS = ExpectedStatus(codes.SUCCESS, Phase.ONE)
@@ -123,7 +123,7 @@ def judge_outputs(
             continue
         choice = choose(name, spec.dtype, case, operator.standard, override)
         either = golden.either if golden is not None and explicit is None else None
-        report = judge_output(
+        report, failing = judge_and_locate(
             name,
             got,
             wanted,
@@ -161,6 +161,8 @@ def judge_outputs(
                 operator=operator,
                 call=call,
                 earlier=earlier.outputs(case.operator, name, spec.dtype) if earlier is not None else (),
+                # What was not written may be right by chance, and is wrong all the same.
+                failing=failing if not report.census.not_written else None,
             )
             sentence = found.sentence
             own = golden.outputs.get(name) if golden is not None and explicit is not None else None

@@ -13,7 +13,7 @@ from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.verification.diagnosis.evidence import Evidence
 from ascend_opcli.verification.diagnosis.finding import Finding
-from ascend_opcli.verification.diagnosis.scan import find_wrong
+from ascend_opcli.verification.diagnosis.scan import find_wrong, from_places
 from ascend_opcli.verification.diagnosis.table import BY_INPUT, WHAT, WHERE, Rule
 from ascend_opcli.verification.earlier import Left
 from ascend_opcli.verification.standard import Standard
@@ -55,12 +55,14 @@ def diagnose(
     operator: Operator | None = None,
     call: Call | None = None,
     earlier: Sequence[Left] = (),
+    failing: np.ndarray | None = None,
 ) -> Diagnosis:
     """What is wrong with an output that failed under ``choice``. Never raises.
 
     Arguments as for :func:`ascend_opcli.verification.judge.judge_output`; with ``operator`` and ``call`` the
     reference is tried again with one thing misread. ``earlier`` is what calls before left in the output of the
-    same name and dtype, newest first.
+    same name and dtype, newest first. ``failing`` are the flat places, ascending, of all the elements that fail
+    the rule of ``choice``, where the judge has kept them: they need not be looked for again.
     """
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -69,7 +71,10 @@ def diagnose(
                 return Diagnosis()
             name = dtype_of(dtype).name
             standard = _by_element(choice, name)
-            found = find_wrong(got, golden, name, standard, either=either, written=written)
+            if failing is not None and len(failing) and standard == make(choice, name):
+                found = from_places(failing, got.size)
+            else:
+                found = find_wrong(got, golden, name, standard, either=either, written=written)
             if found.count == 0:
                 return Diagnosis()
             evidence = Evidence(

@@ -24,6 +24,7 @@ SURELY_SPECIAL = 1e-3
 _ALL_BUT = 0.98
 _MOST = 0.9
 _LITTLE_ELSE = 0.9
+_BY_CHANCE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,42 +90,62 @@ def input_range(e: Evidence) -> Finding | None:
 
 def _ranges(e: Evidence) -> Iterator[_Tried]:
     seen = {**{n: (wide(v), name_of(v.dtype)) for n, v in e.inputs_at.items()}, "a golden": (e.y, e.dtype)}
+    between: list[_Tried] = []
     for name, (values, dtype) in seen.items():
         if values.dtype.kind == "c" or np.isnan(values[e.wrong]).any():
             continue
         size = "a |golden|" if name == "a golden" else f"|{name}|"
         for text, line in ((name, values), (size, np.abs(values))):
-            yield from _lines(e, text, line, _marks(e, dtype, whole=text == size), text == name)
+            right = line[~e.wrong & ~np.isnan(line)]
+            # Few values of an input, or few of one kind, lie in one range by chance.
+            if len(np.unique(line[e.wrong])) < 8 or len(right) < 8:
+                continue
+            yield from _beyond(e, text, line, _marks(e, dtype, sizes=text == size))
+            if text == name:
+                between += _between(e, text, line, right)
+    yield from between
 
 
-def _lines(
-    e: Evidence, text: str, line: np.ndarray, marks: Sequence[float], between: bool
-) -> Iterator[_Tried]:
-    there = line[e.wrong]
-    low, high = float(there.min()), float(there.max())
-    right = line[~e.wrong & ~np.isnan(line)]
-    # Few values of an input, or few of one kind, lie in one range by chance.
-    if len(np.unique(there)) < 8 or len(right) < 8 or low == high:
-        return
-    count = float(len(there))
-    for word, edge, beyond in (("<=", high, right[right > high]), (">=", low, right[right < low])):
-        if not len(beyond):
+def _beyond(e: Evidence, text: str, line: np.ndarray, marks: Sequence[float]) -> Iterator[_Tried]:
+    """On one side of a number."""
+    for word, way in (("<=", 1.0), (">=", -1.0)):
+        turned = way * line
+        edge = float(turned[e.wrong].max())
+        right = np.sort(turned[~e.wrong & (turned > edge)])
+        if not len(right):
             continue
-        nearest = float(beyond.min() if word == "<=" else beyond.max())
-        mark = _mark(marks, edge, nearest)
-        bound = _written(edge, nearest) if mark is None else number(mark)
-        inside = (line <= edge) if word == "<=" else (line >= edge)
-        # A bound that means nothing says something only of a place with nothing else in it.
-        if mark is not None or _precise(e, inside) >= _LITTLE_ELSE:
-            yield _Tried(f"have {text} {word} {bound}", inside)
+        inside = turned <= edge
+        mark = _mark(e, turned, edge, [way * m for m in marks])
+        if mark is not None:
+            yield _Tried(f"have {text} {word} {number(way * mark + 0.0)}", turned <= mark)
+        elif _precise(e, inside) >= _LITTLE_ELSE:
+            # A bound that means nothing says something only of a place with nothing else in it.
+            yield _Tried(f"have {text} {word} {_written(way * edge, way * float(right[0]))}", inside)
+
+
+def _mark(e: Evidence, line: np.ndarray, edge: float, marks: Sequence[float]) -> float | None:
+    """The first mark that so few right elements separate from the last wrong one as may well do so by chance."""
+    for mark in marks:
+        if mark < edge:
+            continue
+        gap = int(np.count_nonzero((line > edge) & (line <= mark)))
+        if (1 - _precise(e, line <= mark)) ** gap >= _BY_CHANCE:
+            return mark
+    return None
+
+
+def _between(e: Evidence, text: str, line: np.ndarray, right: np.ndarray) -> Iterator[_Tried]:
+    """From one number to another, with hardly anything else there."""
+    low, high = float(line[e.wrong].min()), float(line[e.wrong].max())
     inside = (line >= low) & (line <= high)
     below, above = right[right < low], right[right > high]
-    if between and _precise(e, inside) >= _LITTLE_ELSE and len(below) and len(above):
+    if len(below) and len(above) and _precise(e, inside) >= _LITTLE_ELSE:
         bounds = _written(low, float(below.max())), _written(high, float(above.min()))
-        yield _Tried(f"have {bounds[0]} <= {text} <= {bounds[1]}", inside, count * count)
+        fits = float(np.count_nonzero(e.wrong)) ** 2
+        yield _Tried(f"have {bounds[0]} <= {text} <= {bounds[1]}", inside, fits)
 
 
-def _marks(e: Evidence, dtype: str, *, whole: bool) -> tuple[float, ...]:
+def _marks(e: Evidence, dtype: str, *, sizes: bool) -> tuple[float, ...]:
     """Numbers at which an operator may change its mind, the plainer ones first."""
     marks = [0.0, 1.0, -1.0]
     for value in _attribute_numbers(e):
@@ -135,7 +156,7 @@ def _marks(e: Evidence, dtype: str, *, whole: bool) -> tuple[float, ...]:
     elif kind == "float":
         form = float_format(dtype)
         marks += [form.largest, -form.largest, form.smallest_normal, -form.smallest_normal, 65504.0, -65504.0]
-    return tuple(dict.fromkeys(m for m in marks if m >= 0 or not whole))
+    return tuple(dict.fromkeys(m for m in marks if m >= 0 or not sizes))
 
 
 def _attribute_numbers(e: Evidence) -> Iterator[float]:
@@ -143,12 +164,6 @@ def _attribute_numbers(e: Evidence) -> Iterator[float]:
         value = attribute.value
         if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
             yield float(value)
-
-
-def _mark(marks: Sequence[float], edge: float, nearest: float) -> float | None:
-    """A mark at the edge or between it and the nearest right element: the same elements lie on its side."""
-    low, high = min(edge, nearest), max(edge, nearest)
-    return next((m for m in marks if m == edge or (low < m < high)), None)
 
 
 def _written(edge: float, nearest: float) -> str:

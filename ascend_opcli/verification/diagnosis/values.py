@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ascend_opcli.tensors.dtypes import round_to
 from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence, wide
 from ascend_opcli.verification.diagnosis.finding import Finding, number
+
+_PLAINEST = (*(float(n) for n in (2, 3, 4, 8, 10, 16)), *(1.0 / n for n in (2, 3, 4, 8, 10, 16)))
+"""Factors of so few elements that any other would be met by chance."""
 
 _SIMPLE = sorted({p / q for p in range(1, 17) for q in range(1, 17)} | {2.0**n for n in range(-30, 31)})
 
@@ -83,8 +88,8 @@ def _factors(e: Evidence) -> list[float | complex]:
     size = abs(complex(*parts))
     if not np.isfinite(size) or size == 0:
         return []
-    simple = [_simple(p, size) for p in parts]
     varied = len(np.unique(e.y[told])) >= 3
+    simple = [_simple(p, size, _SIMPLE if varied else _PLAINEST) for p in parts]
     made: list[float | complex] = []
     # Two simple numbers at once are easily met by chance.
     if None not in simple and (varied or 0.0 in simple):
@@ -94,10 +99,10 @@ def _factors(e: Evidence) -> list[float | complex]:
     return [k.real if complex(k).imag == 0 else k for k in made]
 
 
-def _simple(value: float, size: float) -> float | None:
+def _simple(value: float, size: float, known: Sequence[float]) -> float | None:
     if abs(value) <= 2e-3 * size:
         return 0.0
-    near = float(np.sign(value)) * min(_SIMPLE, key=lambda s: abs(s - abs(value)))
+    near = float(np.sign(value)) * min(known, key=lambda s: abs(s - abs(value)))
     return near if abs(near - value) <= 2e-3 * abs(value) else None
 
 
