@@ -516,6 +516,12 @@ def _report(
     codes = [ExitCode.PASSED if plan.unchanged else summary.exit_code(strict=strict)]
     if interrupted:
         codes.append(ExitCode.INTERRUPTED)
+    if reports and not results and not plan.unchanged:
+        # An empty report would take the place of one that says something.
+        files = [target for target in reports.values() if target != "-"]
+        reports = {name: target for name, target in reports.items() if target == "-"}
+        if files:
+            print(f"no result, so no report: {', '.join(files)} left as it was", file=sys.stderr)
     if reports:
         from ascend_opcli.reporting.files import write_text
         from ascend_opcli.reporting.finished import FinishedRun

@@ -7,6 +7,7 @@ inside a longer one counts too (``add`` in ``add_rms_norm``): rather a case too 
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import sys
@@ -33,8 +34,9 @@ _ESCAPE = re.compile(r"\\([0-3][0-7]{2}|[ntrabfv\\\"])")
 def read_list(source: str) -> tuple[str, ...]:
     """The paths that a file or standard input (``-``) lists, one a line.
 
-    Also what git writes: names in quotes (``"sp\\303\\244t.yaml"``), and the columns of ``--name-status``. Raises
-    UsageError where the list cannot be read.
+    Also what git writes: names in quotes (``"sp\\303\\244t.yaml"``), and the columns of ``--name-status``. The text
+    is UTF-8, or what its byte order mark says (PowerShell redirects in UTF-16). Raises UsageError where the list
+    cannot be read: a list that is not understood would say that no operator was changed.
     """
     try:
         if source == STDIN:
@@ -48,9 +50,34 @@ def read_list(source: str) -> tuple[str, ...]:
         raise UsageError(f"--changed {source}: the list is larger than {MAX_BYTES // 2**20} MiB")
     made: list[str] = []
     # Not splitlines(): a path may hold U+2028 and the like.
-    for line in re.split(r"[\r\n\0]+", os.fsdecode(data)):
+    for line in re.split(r"[\r\n\0]+", _decoded(data, source)):
         made += [_unquoted(part) for part in line.split("\t")]
     return tuple(path for path in made if path)
+
+
+# The longer marks first: that of UTF-32 begins with that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def _decoded(data: bytes, source: str) -> str:
+    mark, encoding = next(((m, e) for m, e in _MARKS if data.startswith(m)), (b"", "utf-8"))
+    try:
+        text = data[len(mark) :].decode(encoding)
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"--changed {source}: byte {len(mark) + error.start:,} is not {encoding.upper()}: {error.reason}"
+        ) from None
+    # git -z ends every path with a NUL; in UTF-16 one follows or precedes nearly every letter.
+    pieces = [piece for piece in data.split(b"\0") if piece]
+    if not mark and b"\0" in data and 3 * sum(len(piece) == 1 for piece in pieces) >= 2 * len(pieces):
+        raise UsageError(f"--changed {source}: this looks like UTF-16, without its byte order mark")
+    return text
 
 
 def _unquoted(word: str) -> str:

@@ -201,7 +201,7 @@ def _run(
                 third_party=settings.third_party,
             )
         if earlier is not None:
-            earlier.add(case.operator, outcome)
+            earlier.add(case.operator, outcome, verdict, truth.outputs if truth is not None else None)
     else:
         verdict = dataclasses.replace(verdict, notes=(*outcome.notes, *verdict.notes))
     result = dataclasses.replace(

@@ -297,15 +297,17 @@ def _or_inf(value: float) -> float:
 def _coverage(results: Sequence[Result], operators: Sequence[str], text: Text) -> Iterator[str]:
     yield f"\n## {text('coverage')}\n"
     for operator in operators[:MOST_ROWS]:
-        cases = [
-            r.case
+        judged = [
+            r
             for r in results
             if r.case.operator == operator and r.verdict.word not in (Word.SKIP, Word.ERROR)
         ]
+        cases = [r.case for r in judged]
         if len(operators) > 1:
             yield f"\n### {markdown(operator)}\n"
         yield f"\n{text('coverage_intro', operator=markdown(operator), count=f'{len(cases):,}')}\n"
-        findings = coverage(cases)
+        products = list(dict.fromkeys(r.product for r in judged))
+        findings = coverage(cases, products, _unreached(judged))
         rows = [[text(f"rule_{f.rule}"), text(_STATES[f.state]), _found(f, text)] for f in findings]
         yield from table([text("rule"), text("covered"), text("found")], rows)
         states = Counter(f.state for f in findings)
@@ -314,6 +316,15 @@ def _coverage(results: Sequence[Result], operators: Sequence[str], text: Text) -
         files = max((int(str(f.values.get("files", 0))) for f in findings), default=0)
         if files:
             yield f"\n{text('unread_files', files=files)}\n"
+
+
+def _unreached(results: Sequence[Result]) -> list[str]:
+    """The operator's branches that no element of any case takes."""
+    reached: Counter[str] = Counter()
+    for result in results:
+        for branch in result.verdict.outputs[0].branches if result.verdict.outputs else ():
+            reached[branch.name] += branch.count
+    return [name for name, count in reached.items() if not count]
 
 
 def _found(finding: Finding, text: Text) -> str:

@@ -3,7 +3,8 @@
 The rules are those of opbase's ``experimental_standard.md``: every combination of dtype, format, rank and
 attributes; dimensions 2^k and 2^k - 1 in [1, 2^20], at most 2^31 elements; half of the inputs uniform in
 [-5, 5], half normal with mu in [-5, 5] and sigma in [0.1, 2]; empty tensors, [1], the lower and the upper
-border of the dtype, nan, inf, -inf and [-inf, inf].
+border of the dtype, nan, inf, -inf and [-inf, inf]. What there is to combine is what the operator supports,
+see :mod:`ascend_opcli.operators.supported`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from ascend_opcli.model import Attribute, Case, Data, Fill, FromFile, Generator, Number, TensorSpec, Values
+from ascend_opcli.operators.catalog import UnknownOperator, find
+from ascend_opcli.operators.contract import predict
+from ascend_opcli.operators.operator import Operator
+from ascend_opcli.operators.products import DEFAULT_PRODUCT
+from ascend_opcli.operators.supported import Support, supported
 from ascend_opcli.reporting.wording import number_text
 from ascend_opcli.tensors.dtypes import DTYPES, float_format
 
@@ -45,18 +52,42 @@ class Finding:
     values: dict[str, object] = field(default_factory=dict)
 
 
-def coverage(cases: Sequence[Case]) -> list[Finding]:
-    """The findings over the cases of one operator that call for numbers, in the order of the standard."""
+def coverage(
+    cases: Sequence[Case], products: Sequence[str] = (DEFAULT_PRODUCT,), unreached: Sequence[str] = ()
+) -> list[Finding]:
+    """The findings over the cases of one operator that call for numbers, in the order of the standard.
+
+    ``products`` are those that the cases were judged for, ``unreached`` the operator's branches that none of
+    their elements takes.
+    """
+    support = _support(cases, products)
     return [
-        _combinations(cases),
+        _combinations(cases, support, products, unreached),
         _dimensions(cases, "powers", 0, lambda k: 1 << k),
         _dimensions(cases, "below_powers", 1, lambda k: (1 << k) - 1),
         _sizes(cases),
         _distributions(cases),
         _presence(cases, "empty", lambda specs: any(s.count == 0 for s in specs)),
         _presence(cases, "one", lambda specs: any(s.shape == (1,) for s in specs)),
-        *_special_values(cases),
+        *_special_values(cases, support),
     ]
+
+
+def _support(cases: Sequence[Case], products: Sequence[str]) -> Support | None:
+    """What the operator supports; None where nobody says, as for an operator that a case declares itself."""
+    operator = _operator(cases)
+    if operator is None:
+        return None
+    accepted = (c for c in cases if any(predict(operator, c.arguments, p) is None for p in products))
+    template = next(accepted, cases[0])
+    return supported(operator, template.arguments, products)
+
+
+def _operator(cases: Sequence[Case]) -> Operator | None:
+    try:
+        return find(cases[0].operator) if cases else None
+    except UnknownOperator:
+        return None
 
 
 def input_specs(case: Case) -> list[TensorSpec]:
@@ -85,11 +116,16 @@ def attribute_texts(case: Case) -> dict[str, str]:
     texts = {}
     for name, argument in case.arguments.items():
         if isinstance(argument, Attribute):
-            value = argument.value
-            many = isinstance(value, tuple)
-            text = ", ".join(_plain(v) for v in (value if isinstance(value, tuple) else (value,)))
-            texts[name] = (f"[{text}]" if many else text) + (f" {argument.dtype}" if argument.dtype else "")
+            texts[name] = attribute_text(argument)
     return texts
+
+
+def attribute_text(attribute: Attribute) -> str:
+    """``0.5``, ``[0, 1]``, ``1 float16``."""
+    value = attribute.value
+    many = isinstance(value, tuple)
+    text = ", ".join(_plain(v) for v in (value if isinstance(value, tuple) else (value,)))
+    return (f"[{text}]" if many else text) + (f" {attribute.dtype}" if attribute.dtype else "")
 
 
 def _plain(value: Number | str) -> str:
@@ -98,47 +134,105 @@ def _plain(value: Number | str) -> str:
 
 # --- combinations -------------------------------------------------------------------------------------------
 
+_OTHER = "another value"
 
-def _combinations(cases: Sequence[Case]) -> Finding:
-    """Every value that a dtype, format, rank or attribute takes in the run, with every value of the others."""
-    seen: dict[tuple[str, ...], None] = {}
-    axes: dict[str, dict[str, None]] = {"dtype": {}, "format": {}, "rank": {}}
-    points: list[dict[str, str]] = []
-    for case in cases:
-        specs = input_specs(case)
-        if not specs:
-            continue
-        point = {
-            "dtype": "/".join(dict.fromkeys(s.dtype for s in specs)),
-            "format": "/".join(dict.fromkeys(s.format for s in specs)),
-            "rank": str(max(len(s.shape) for s in specs)),
-            **attribute_texts(case),
-        }
-        points.append(point)
-        for name, value in point.items():
-            axes.setdefault(name, {})[value] = None
+
+def _combinations(
+    cases: Sequence[Case], support: Support | None, products: Sequence[str], unreached: Sequence[str]
+) -> Finding:
+    """The dtypes, formats and ranks that the operator supports, each with both sides of every attribute."""
+    points = _points(cases, support)
     if not points:
         return Finding("combinations", State.NOTHING, "no_inputs")
-    for point in points:
-        seen[tuple(point.get(name, "null") for name in axes)] = None
-        for name in axes.keys() - point.keys():
-            axes[name].setdefault("null", None)
-    wanted = math.prod(len(values) for values in axes.values())
+    known = support is not None and bool(support.dtypes and support.places)
+    dtypes = dict.fromkeys(dtype for dtype, _, _ in points)
+    places = dict.fromkeys(place for _, place, _ in points)
+    if support is not None and support.dtypes and support.places:
+        dtypes = dict.fromkeys("/".join(_short(d)) for d in support.dtypes)
+        places = dict.fromkeys(support.places)
+    values = _attribute_values(cases)
+    seen = {
+        (dtype, place, *(_side(values[n], attributes.get(n)) for n in values))
+        for dtype, place, attributes in points
+        if dtype in dtypes and place in places
+    }
+    axes: list[Sequence[Any]] = [tuple(dtypes), tuple(places), *(_sides(v) for v in values.values())]
+    wanted = math.prod(map(len, axes))
     # No more than as many combinations as were seen come before the first missing ones.
-    missing = itertools.islice((c for c in itertools.product(*axes.values()) if c not in seen), _EXAMPLES)
-    examples = [
-        " ".join(f"{name}={value}" for name, value in zip(axes, c, strict=True) if len(axes[name]) > 1)
-        for c in missing
-    ]
-    sizes = ", ".join(f"{name} {len(values)}" for name, values in axes.items())
-    state = State.YES if len(seen) == wanted else State.PARTLY
-    said = "combinations_all" if state is State.YES else "combinations_some"
-    return Finding(
-        "combinations",
-        state,
-        said,
-        {"found": len(seen), "wanted": wanted, "axes": sizes, "missing": "; ".join(examples)},
-    )
+    missing = itertools.islice((c for c in itertools.product(*axes) if c not in seen), _EXAMPLES)
+    sizes = {
+        "dtype": len(dtypes),
+        "format": len({form for form, _ in places}),
+        "rank": len({rank for _, rank in places}),
+        **{n: len(_sides(v)) for n, v in values.items()},
+    }
+    found = {
+        "found": len(seen),
+        "wanted": wanted,
+        "axes": ", ".join(f"{name} {size}" for name, size in sizes.items()),
+        "missing": "; ".join(_combination(c, tuple(values), sizes) for c in missing),
+        "products": ", ".join(products),
+        "branches": ", ".join(unreached),
+    }
+    if not known:
+        return Finding("combinations", State.PARTLY, "combinations_unknown", found)
+    if len(seen) < wanted:
+        return Finding("combinations", State.PARTLY, "combinations_some", found)
+    if unreached:
+        return Finding("combinations", State.PARTLY, "combinations_branches", found)
+    return Finding("combinations", State.YES, "combinations_all", found)
+
+
+_Point = tuple[str, tuple[str, int], dict[str, str]]
+
+
+def _points(cases: Sequence[Case], support: Support | None) -> list[_Point]:
+    """Of every case its inputs' dtypes, the first one's format and rank, and its attributes."""
+    points: list[_Point] = []
+    names = support.names if support is not None else ()
+    for case in cases:
+        inputs = _inputs(case)
+        chosen = [inputs[n][0] for n in names if n in inputs] or [specs[0] for specs in inputs.values()]
+        if not chosen:
+            continue
+        dtype = "/".join(_short([s.dtype for s in chosen]))
+        points.append((dtype, (chosen[0].format, len(chosen[0].shape)), attribute_texts(case)))
+    return points
+
+
+def _short(dtypes: Sequence[str]) -> Sequence[str]:
+    """One dtype where all inputs have it."""
+    return dtypes if len(set(dtypes)) > 1 else dtypes[:1]
+
+
+def _attribute_values(cases: Sequence[Case]) -> dict[str, dict[str | None, None]]:
+    """Per attribute the values that it must take besides others: both of a bool, the default or the run's first."""
+    operator = _operator(cases)
+    defaults = operator.defaults if operator is not None else {}
+    values: dict[str, dict[str | None, None]] = {}
+    for case in cases:
+        for name, argument in case.arguments.items():
+            if isinstance(argument, Attribute) and name not in values:
+                default = defaults.get(name, argument.value)
+                if isinstance(argument.value, bool):
+                    values[name] = {"true": None, "false": None}
+                else:
+                    values[name] = {attribute_text(Attribute(default, argument.dtype)): None}
+    return values
+
+
+def _sides(values: dict[str | None, None]) -> tuple[str | None, ...]:
+    return tuple(values) if len(values) > 1 else (*values, _OTHER)
+
+
+def _side(values: dict[str | None, None], value: str | None) -> str | None:
+    return value if value in values else _OTHER
+
+
+def _combination(parts: Sequence[Any], attributes: Sequence[str], sizes: Mapping[str, int]) -> str:
+    dtype, (form, rank), *rest = parts
+    said = {"dtype": dtype, "format": form, "rank": rank, **dict(zip(attributes, rest, strict=True))}
+    return " ".join(f"{name}={value}" for name, value in said.items() if sizes[name] > 1)
 
 
 # --- dimensions ---------------------------------------------------------------------------------------------
@@ -171,7 +265,8 @@ def _sizes(cases: Sequence[Case]) -> Finding:
     specs = [s for case in cases for s in input_specs(case)]
     most = max((s.count for s in specs), default=0)
     longest = max((d for s in specs for d in s.shape), default=0)
-    kept = most <= MOST_ELEMENTS and longest <= 1 << EXPONENTS
+    # Up to 2^20: a run that never goes near it does not keep to the rule, however small its tensors are.
+    kept = most <= MOST_ELEMENTS and longest in ((1 << EXPONENTS) - 1, 1 << EXPONENTS)
     return Finding(
         "sizes",
         State.YES if kept else State.NO,
@@ -226,9 +321,10 @@ def _presence(cases: Sequence[Case], rule: str, test: Callable[[Sequence[TensorS
 SPECIALS = ("lower", "upper", "nan", "inf", "-inf", "[-inf, inf]")
 
 
-def _special_values(cases: Sequence[Case]) -> Iterator[Finding]:
-    """Per special value the floating-point dtypes that meet it; what stands in files is not looked into."""
-    dtypes: dict[str, set[str]] = {}
+def _special_values(cases: Sequence[Case], support: Support | None) -> Iterator[Finding]:
+    """Per special value the floating-point dtypes, of those supported, that meet it; files are not looked into."""
+    accepted = itertools.chain(*(support.dtypes or ())) if support is not None else ()
+    dtypes: dict[str, set[str]] = {d: set() for d in accepted if d in DTYPES and DTYPES[d].kind == "float"}
     files = 0
     for spec in _float_inputs(cases):
         found = dtypes.setdefault(spec.dtype, set())

@@ -13,20 +13,28 @@ from ascend_opcli.reporting.finished import FinishedRun
 from ascend_opcli.reporting.summary import Summary
 
 SCHEMA = "opcli.run/1"
+_OUTPUT = tuple(field.name for field in dataclasses.fields(OutputReport) if field.name != "pairs")
 
 
 def render(run: FinishedRun) -> Iterable[str]:
     """The report as text: a line for each result, so that a large one is written fast and read by eye too."""
     head = document((), run.facts, run.seconds, complete=run.complete)
     del head["results"]
-    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
     yield "{\n"
     for key, value in {**head, "summary": summary_object(run.summary)}.items():
-        yield f"{encode(key)}: {encode(value)},\n"
+        yield f"{_encoded(key)}: {_encoded(value)},\n"
     yield '"results": ['
     for number, result in enumerate(run.results):
-        yield f"{',' if number else ''}\n{encode(result_object(result))}"
+        yield f"{',' if number else ''}\n{_encoded(_result(result))}"
     yield "\n]\n}\n"
+
+
+def _encoded(value: Any) -> str:
+    """The same text as of ``plain(value)``, left to the encoder as far as it goes: most values hold no NaN or Inf."""
+    try:
+        return _ENCODER.encode(value)
+    except ValueError:
+        return _ENCODER.encode(plain(value))
 
 
 def document(
@@ -53,6 +61,12 @@ def summary_object(summary: Summary) -> dict[str, Any]:
 
 def result_object(result: Result) -> dict[str, Any]:
     """One case."""
+    made: dict[str, Any] = plain(_result(result))
+    return made
+
+
+def _result(result: Result) -> dict[str, Any]:
+    """One case with its values as they are."""
     case = result.case
     return {
         "id": case.id,
@@ -63,21 +77,21 @@ def result_object(result: Result) -> dict[str, Any]:
         "backend": result.backend,
         "product": result.product,
         "seed": case.seed,
-        "tags": list(case.tags),
+        "tags": case.tags,
         "arguments": {name: _argument(a) for name, a in case.arguments.items()},
         "verdict": result.verdict.word.value,
         "reason": result.verdict.reason,
         "status": result.status,
         "phase": result.phase.value if result.phase is not None else None,
         "message": result.message,
-        "log": list(result.log),
+        "log": result.log,
         "voice": result.voice,
         "served_by": result.served_by,
         "outputs": [_output(o) for o in result.verdict.outputs],
-        "notes": list(result.verdict.notes),
+        "notes": result.verdict.notes,
         "inputs_sha256": result.inputs_sha256,
         "repro": result.repro,
-        "seconds": plain(result.timings),
+        "seconds": result.timings,
     }
 
 
@@ -85,37 +99,43 @@ def _argument(argument: Argument) -> Any:
     if isinstance(argument, TensorSpec):
         return {
             "dtype": argument.dtype,
-            "shape": list(argument.shape),
+            "shape": argument.shape,
             "layout": argument.layout,
-            "strides": list(argument.strides),
+            "strides": argument.strides,
             "offset": argument.offset,
-            "storage_shape": list(argument.storage_shape),
+            "storage_shape": argument.storage_shape,
             "format": argument.format,
         }
     if isinstance(argument, tuple):
         return [_argument(a) for a in argument]
     if isinstance(argument, Attribute):
-        return {"value": plain(argument.value), **({"dtype": argument.dtype} if argument.dtype else {})}
+        return {"value": argument.value, **({"dtype": argument.dtype} if argument.dtype else {})}
     return None
 
 
 def _output(output: OutputReport) -> dict[str, Any]:
     """One output; the pairs are a picture's, and would be most of the report."""
-    skip = {"pairs"}
-    return {n: plain(getattr(output, n)) for n in output.__dataclass_fields__ if n not in skip}
+    return {name: getattr(output, name) for name in _OUTPUT}
+
+
+_AS_IT_IS = frozenset({type(None), str, int, bool})
 
 
 def plain(value: Any) -> Any:
     """JSON has no NaN, Inf or complex: those are written as words and as pairs."""
     # Most values are one of these, and a long run has a million of them.
-    if value is None or type(value) in (str, int, bool):
+    kind = type(value)
+    if kind in _AS_IT_IS:
         return value
-    if type(value) is float:
+    if kind is float:
         return (
             value if math.isfinite(value) else "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
         )
-    if dataclasses.is_dataclass(value):
-        return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
+    if kind is tuple or kind is list:
+        return [v if type(v) in _AS_IT_IS else plain(v) for v in value]
+    fields = getattr(kind, "__dataclass_fields__", None)
+    if fields is not None:
+        return {name: plain(getattr(value, name)) for name in fields}
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -123,6 +143,16 @@ def plain(value: Any) -> Any:
     if isinstance(value, complex):
         return [plain(value.real), plain(value.imag)]
     return plain(float(value)) if isinstance(value, float) else value
+
+
+def _members(value: Any) -> Any:
+    """For the encoder, what it does not know."""
+    fields = getattr(type(value), "__dataclass_fields__", None)
+    return plain(value) if fields is None else {name: getattr(value, name) for name in fields}
+
+
+# Nothing of ours contains itself: looking for that would take a tenth of the time.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, default=_members)
 
 
 def dump(report: Mapping[str, Any]) -> Iterable[str]:

@@ -1,7 +1,8 @@
 """A run as JUnit XML, in the form that both schemas in use accept: Jenkins' junit-10.xsd (Surefire's structure)
 and the stricter one of Ant's JUnit task, which allows no attributes on the root and one outcome a test case.
 
-FAIL is a failure, ERROR an error; SKIP and KNOWN are skipped, with their reason. A case file is a suite.
+FAIL is a failure, ERROR an error; SKIP and KNOWN are skipped, with their reason. A case file is a suite. Times are
+seconds with three decimals, the most that junit-10.xsd allows.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def _suite(number: int, path: str, results: Sequence[Result], run: FinishedRun) 
         f'<testsuite name="{name}" package="{xml(_dotted(path))}" id="{number}" hostname="localhost"'
         f' timestamp="{xml(started)}" tests="{len(results)}" failures="{words[Word.FAIL]}"'
         f' errors="{words[Word.ERROR]}" skipped="{words[Word.SKIP] + words[Word.KNOWN]}"'
-        f' time="{seconds:.6f}">\n<properties>\n'
+        f' time="{seconds:.3f}">\n<properties>\n'
     )
     facts = {name: run.facts[name] for name in _FACTS if run.facts.get(name) is not None}
     for key, value in {**facts, "complete": str(run.complete).lower()}.items():
@@ -59,7 +60,7 @@ def _suite(number: int, path: str, results: Sequence[Result], run: FinishedRun) 
 def _case(result: Result, classname: str) -> Iterator[str]:
     head = (
         f'<testcase classname="{classname}" name="{xml(one_line(result.case.name))}"'
-        f' time="{case_seconds(result):.6f}"'
+        f' time="{case_seconds(result):.3f}"'
     )
     word, reason = result.verdict.word, result.verdict.reason
     if word is Word.PASS:

@@ -179,12 +179,25 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "rule_[-inf, inf]": ("[-inf, inf]: both in one tensor", "[-inf, inf]：同一 tensor 中两者都有"),
     "no_inputs": ("no case has an input tensor", "没有带输入 tensor 的用例"),
     "combinations_all": (
-        "{found} of {wanted} combinations of what occurs in the run ({axes})",
-        "按运行中出现的取值（{axes}），共 {wanted} 种组合，覆盖 {found} 种",
+        "all {wanted} combinations of what the operator supports on {products} ({axes}; an attribute's default and"
+        " another value)",
+        "算子在 {products} 上支持的 {wanted} 种组合（{axes}；属性取默认值和另一个值）全部覆盖",
     ),
     "combinations_some": (
-        "{found} of {wanted} combinations of what occurs in the run ({axes}); missing among others: {missing}",
-        "按运行中出现的取值（{axes}），共 {wanted} 种组合，覆盖 {found} 种；缺少的组合例如：{missing}",
+        "{found} of {wanted} combinations of what the operator supports on {products} ({axes}; an attribute's default"
+        " and another value); missing among others: {missing}",
+        "算子在 {products} 上支持的组合共 {wanted} 种（{axes}；属性取默认值和另一个值），覆盖 {found} 种；"
+        "缺少的组合例如：{missing}",
+    ),
+    "combinations_branches": (
+        "all {wanted} combinations of what the operator supports on {products} ({axes}), but no element reaches the"
+        " branches: {branches}",
+        "算子在 {products} 上支持的 {wanted} 种组合（{axes}）全部覆盖，但没有元素到达以下分支：{branches}",
+    ),
+    "combinations_unknown": (
+        "what the operator supports is not documented; {found} of {wanted} combinations of what occurs in the run"
+        " ({axes})",
+        "没有关于算子支持范围的文档；按运行中出现的取值（{axes}），共 {wanted} 种组合，覆盖 {found} 种",
     ),
     "exponents_all": ("all k", "全部 k"),
     "exponents_some": ("k = {found}; missing k = {missing}", "k = {found}；缺少 k = {missing}"),

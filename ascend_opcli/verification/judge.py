@@ -44,11 +44,45 @@ def judge_output(
     is the third-party result of the dual standard. A shape or dtype that differs is a failed report. Raises
     ValueError, in one sentence, for a choice that cannot be made concrete.
     """
+    return judge_and_locate(
+        name,
+        got,
+        golden,
+        dtype=dtype,
+        choice=choice,
+        inputs=inputs,
+        either=either,
+        written=written,
+        copies=copies,
+        third=third,
+        threads=threads,
+    )[0]
+
+
+def judge_and_locate(
+    name: str,
+    got: np.ndarray,
+    golden: np.ndarray,
+    *,
+    dtype: str,
+    choice: StandardChoice,
+    inputs: Mapping[str, np.ndarray] | None = None,
+    either: tuple[np.ndarray, np.ndarray] | None = None,
+    written: np.ndarray | None = None,
+    copies: Mapping[str, np.ndarray] | None = None,
+    third: np.ndarray | None = None,
+    threads: int | None = None,
+) -> tuple[OutputReport, np.ndarray | None]:
+    """What :func:`judge_output` gives, and the flat places of the elements that failed the rule for elements.
+
+    They are ascending; None where they are many, or where the report says nothing of elements. What was not
+    written is not among them.
+    """
     standard = make(choice, dtype)
     dtype = dtype_of(dtype).name
     wrong = _not_comparable(got, golden, dtype)
     if wrong:
-        return OutputReport(
+        report = OutputReport(
             name=name,
             dtype=dtype,
             shape=got.shape,
@@ -60,6 +94,7 @@ def judge_output(
             used=float("inf"),
             census=Census(),
         )
+        return report, None
     patches = None if either is None else _nearer(got, golden, dtype, standard, either)
     found = judged(
         got, golden, dtype, standard, third=third, patches=patches, written=written, threads=threads
@@ -68,7 +103,7 @@ def judge_output(
     weak: tuple[str, ...] = ()
     if not failed and got.size >= TRUSTED_FROM and dtype_of(dtype).kind in ("float", "complex"):
         weak = weak_answers(golden, dtype, standard, copies or {}, metrics, third)
-    return OutputReport(
+    report = OutputReport(
         name=name,
         dtype=dtype,
         shape=got.shape,
@@ -86,6 +121,7 @@ def judge_output(
         weak=weak,
         warnings=found.warnings,
     )
+    return report, metrics.failing
 
 
 def side_by_side(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,7 +30,8 @@ class Metrics:
     Inf does not meet its like; ``nan_got`` and ``inf_got`` count those that stand in the output, ``paired`` NaN
     that meets NaN where the standard lets that fail. ``outside`` counts elements over the tolerance, ``beyond``
     elements over the limit, ``excess`` by how much at most. ``mean`` is the mean relative error where the
-    standard has one. ``atol_needed`` and ``rtol_needed`` regard the tolerance, not the limit.
+    standard has one. ``atol_needed`` and ``rtol_needed`` regard the tolerance, not the limit. ``failing`` are the
+    flat indices of the elements outside or beyond, ascending; None where there are more than :data:`.tally.KEPT`.
     """
 
     census: Census
@@ -45,6 +46,7 @@ class Metrics:
     atol_needed: float | None = None
     rtol_needed: float | None = None
     worst: tuple[Bad, ...] = ()
+    failing: np.ndarray | None = field(default=None, compare=False)
 
 
 def measure(
@@ -120,6 +122,7 @@ def _metrics(tally: Tally, total: int, dtype: str, standard: Standard) -> Metric
         atol_needed=tally.atol_needed if tunable else None,
         rtol_needed=tally.rtol_needed if tunable else None,
         worst=tuple(tally.worst),
+        failing=tally.failing_places(),
     )
 
 

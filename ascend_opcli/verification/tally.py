@@ -15,6 +15,10 @@ from ascend_opcli.verification.elements import Figures
 _COUNTED = ("exact", "outside", "beyond", "sign", "zero", "nan", "inf", "nan_got", "inf_got", "paired")
 
 
+KEPT = 1 << 12
+"""Failing elements whose places are kept: few enough to cost nothing, enough to look for a pattern."""
+
+
 class Bad(NamedTuple):
     """A candidate for the worst elements, ordered by badness; among equals the lower index is worse."""
 
@@ -35,6 +39,7 @@ class Tally:
 
     ``outside`` counts elements over the tolerance, ``beyond`` over the limit, ``over`` either. ``sums`` holds
     the relative errors of each block by its start, so that their total does not depend on who added what.
+    ``failing`` are flat indices of what is ``over``, as many as there is room for.
     """
 
     keep: int = 3
@@ -55,6 +60,7 @@ class Tally:
     rtol_needed: float = 0.0
     worst: list[Bad] = field(default_factory=list)
     sums: dict[int, float] = field(default_factory=dict)
+    failing: list[np.ndarray] = field(default_factory=list)
 
     @property
     def used_by_last(self) -> float:
@@ -63,7 +69,10 @@ class Tally:
 
     def add(self, figures: Figures, places: np.ndarray) -> None:
         """Counts elements, whose flat indices are ``places``, with all that there is to know of them."""
-        self.over += int(np.count_nonzero(figures.outside | figures.beyond))
+        over = figures.outside | figures.beyond
+        if self.over <= KEPT and over.any():
+            self.failing.append(places[over])
+        self.over += int(np.count_nonzero(over))
         for name in _COUNTED:
             setattr(self, name, getattr(self, name) + int(np.count_nonzero(getattr(figures, name))))
         self.excess = max(self.excess, float(figures.excess.max(initial=0.0)))
@@ -107,7 +116,14 @@ class Tally:
         for name in ("excess", "atol_needed", "rtol_needed"):
             setattr(self, name, max(getattr(self, name), getattr(other, name)))
         self._enter(other.worst)
+        self.failing += other.failing
         self.sums.update(other.sums)
+
+    def failing_places(self) -> np.ndarray | None:
+        """The flat indices of all failing elements, ascending; None where they are too many to be kept."""
+        if self.over > KEPT:
+            return None
+        return np.sort(np.concatenate(self.failing)) if self.failing else np.zeros(0, np.int64)
 
     def relative_sum(self) -> float:
         """The sum of all relative errors, Inf where a block's is."""

@@ -39,7 +39,7 @@ from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.choice import choose
 from ascend_opcli.verification.earlier import Earlier
 from ascend_opcli.verification.flat import Flat, take
-from ascend_opcli.verification.judge import judge_output, noise_floor, side_by_side
+from ascend_opcli.verification.judge import judge_and_locate, judge_output, noise_floor, side_by_side
 from ascend_opcli.verification.third import ThirdParty
 
 SUCCESS = ExpectedStatus(codes.SUCCESS, Phase.ONE)
@@ -126,7 +126,7 @@ def judge_outputs(
             continue
         choice = third_party_of(choose(name, spec.dtype, case, operator.standard, override), third_party)
         either = golden.either if golden is not None and explicit is None else None
-        report = judge_output(
+        report, failing = judge_and_locate(
             name,
             got,
             wanted,
@@ -166,6 +166,8 @@ def judge_outputs(
                 operator=operator,
                 call=call,
                 earlier=earlier.outputs(case.operator, name, spec.dtype) if earlier is not None else (),
+                # What was not written may be right by chance, and is wrong all the same.
+                failing=failing if not report.census.not_written else None,
             )
             floor = _floor(third, name, got, wanted, spec.dtype, choice) if explicit is None else None
             sentence = found.sentence if floor is None or not floor.same else UNREACHABLE

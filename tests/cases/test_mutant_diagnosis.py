@@ -119,7 +119,7 @@ def sentence(text: str, fault: Fault, dtype: str, choice: StandardChoice, **word
             "from element 1,024 on everything is",
         ),
         (LOGIT, unwritten(lambda n, size: slice(0, n)), "float32", NEAR, f"the poison 0x{POISON:X}"),
-        (LOGIT, _logit(lambda x, lo, hi: x <= hi), "float32", NEAR, "have x <= 0.24"),
+        (LOGIT, _logit(lambda x, lo, hi: x <= hi), "float32", NEAR, "have x <= 0.25"),
         (
             LOGIT,
             _logit(fill=lambda x, dy, eps: np.nan),

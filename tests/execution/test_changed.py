@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ascend_opcli.errors import UsageError
 from ascend_opcli.execution import changed
 from ascend_opcli.execution.changed import names_of, read_list, touched
 from ascend_opcli.model import Case, FromFile, TensorSpec, Where
+from tests.conftest import Opcli
 
 
 def case(operator: str, path: str = "<command line>", data: FromFile | None = None) -> Case:
@@ -94,7 +98,7 @@ def test_kernels_that_are_named_otherwise_are_of_operators_that_exist() -> None:
 def test_the_list_is_read_as_git_writes_it(tmp_path: Path) -> None:
     listed = tmp_path / "list"
     listed.write_bytes(
-        b'"sp\\303\\244t \\"x\\".yaml"\nM\ta b.c\nR100\told\tnew\r\n\n  lead.c  \nz\0y\n\xe2\x80\xa8u\nraw\xff\n'
+        b'"sp\\303\\244t \\"x\\".yaml"\nM\ta b.c\nR100\told\tnew\r\n\n  lead.c  \nz\0y\n\xe2\x80\xa8u\n"raw\\377"\n'
     )
     assert read_list(str(listed)) == (
         'sp\u00e4t "x".yaml', "M", "a b.c", "R100", "old", "new",
@@ -102,6 +106,72 @@ def test_the_list_is_read_as_git_writes_it(tmp_path: Path) -> None:
     )  # fmt: skip
     listed.write_bytes(b"")
     assert read_list(str(listed)) == ()
+
+
+LISTED = "loss/logit_grad/a.cpp\r\nsp\u00e4t.yaml\r\n"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        LISTED.encode("utf-8-sig"),
+        codecs.BOM_UTF16_LE + LISTED.encode("utf-16-le"),
+        codecs.BOM_UTF16_BE + LISTED.encode("utf-16-be"),
+        codecs.BOM_UTF32_LE + LISTED.encode("utf-32-le"),
+        codecs.BOM_UTF32_BE + LISTED.encode("utf-32-be"),
+    ],
+)
+def test_a_byte_order_mark_is_understood(tmp_path: Path, data: bytes) -> None:
+    listed = tmp_path / "list"
+    listed.write_bytes(data)
+    assert read_list(str(listed)) == ("loss/logit_grad/a.cpp", "sp\u00e4t.yaml")
+
+
+@pytest.mark.parametrize("bom", [codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE])
+def test_a_mark_alone_is_an_empty_list(tmp_path: Path, bom: bytes) -> None:
+    listed = tmp_path / "list"
+    listed.write_bytes(bom)
+    assert read_list(str(listed)) == ()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"a.c\nraw\xff\n",
+        b"sp\xe4t.yaml\n",
+        b"\xff\xfe\x00",
+        b"\xfe\xff\xd8\x00\x00a",
+        b"\xff\xfe\x00\x00a",
+        b"\xef\xbb\xbf\xff",
+        b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03",
+        LISTED.replace("\u00e4", "a").encode("utf-16-le"),
+        LISTED.replace("\u00e4", "a").encode("utf-16-be"),
+        LISTED.encode("utf-16-le"),
+        "loss/\u4e2d/a.cpp\n".encode("utf-16-le"),
+        LISTED.replace("\u00e4", "a").encode("utf-32-le"),
+        b"\0\0\0\0",
+    ],
+)
+def test_what_cannot_be_decoded_is_wrong_usage(opcli: Opcli, tmp_path: Path, data: bytes) -> None:
+    listed = tmp_path / "list"
+    listed.write_bytes(data)
+    with pytest.raises(UsageError, match=r"^--changed .*list: "):
+        read_list(str(listed))
+    cases = tmp_path / "a.yaml"
+    cases.write_text("{op: logit_grad, cases: [{dtype: float32, shape: [4]}]}")
+    done = opcli("run", cases, "--changed", listed)
+    assert done.code == 2
+    assert "no operator was changed" not in done.err
+
+
+@given(
+    st.text(st.characters(blacklist_characters='\r\n\t\0 "\ufeff', blacklist_categories=["Cs"]), min_size=1)
+)
+def test_a_path_is_the_same_in_every_encoding(tmp_path_factory: pytest.TempPathFactory, path: str) -> None:
+    listed = tmp_path_factory.mktemp("lists") / "list"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32"):
+        listed.write_bytes(path.encode(encoding))
+        assert read_list(str(listed)) == (path,)
 
 
 def test_the_list_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

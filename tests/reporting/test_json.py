@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 
 from ascend_opcli.errors import SurroundingsError
+from ascend_opcli.model import Attribute, Element
 from ascend_opcli.reporting.files import write_text
+from ascend_opcli.reporting.json_report import render, result_object
 from tests.conftest import CaseFile, Opcli
+from tests.reporting.made_up import case, finished, result
 
 EVERYTHING = """
     op: logit_grad
@@ -80,3 +88,21 @@ def test_a_report_that_cannot_be_written_exits_3_after_the_verdicts(
     assert done.code == 3
     assert "PASS (host)" in done.out
     assert "cannot write" in done.err
+
+
+def test_what_the_encoder_does_not_know_is_written_as_plain_values() -> None:
+    odd: list[Any] = [
+        *(math.nan, math.inf, -math.inf, -0.0, 1e300, 1 + 2j, complex(math.nan, math.inf)),
+        *(np.float64(0.1), np.float64(math.nan), 2**70, True, None, "a\u2028\ud800"),
+        *((1, (2.5, math.nan)), ()),
+    ]
+    made = []
+    for value in odd:
+        one = result(made=case(arguments={"eps": Attribute(value)}))
+        shown = Element((0,), MappingProxyType({"x": value}), 1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+        outputs = (dataclasses.replace(one.verdict.outputs[0], worst=(shown,)),)
+        made.append(dataclasses.replace(one, verdict=dataclasses.replace(one.verdict, outputs=outputs)))
+    written = json.loads("".join(render(finished(made))))["results"]
+    assert written == [result_object(r) for r in made]
+    assert [r["arguments"]["eps"]["value"] for r in written[:3]] == ["nan", "inf", "-inf"]
+    assert [r["outputs"][0]["worst"][0]["inputs"]["x"] for r in written[5:7]] == [[1.0, 2.0], ["nan", "inf"]]

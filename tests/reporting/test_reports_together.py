@@ -77,13 +77,32 @@ def test_a_run_that_does_not_come_about_leaves_earlier_reports_alone(
     assert target.read_text() == "before"
 
 
-def test_a_run_that_picks_nothing_says_so_in_its_reports(
-    opcli: Opcli, case_file: CaseFile, tmp_path: Path
+@pytest.mark.parametrize("old", [None, "before"])
+@pytest.mark.parametrize("picks", [["-k", "nowhere"], ["--tag", "nowhere"]])
+def test_a_run_that_picks_nothing_leaves_reports_as_they_were(
+    opcli: Opcli, case_file: CaseFile, tmp_path: Path, old: str | None, picks: list[str]
 ) -> None:
-    done = opcli("run", case_file(PASSING), "-k", "nowhere", *options(tmp_path))
+    targets = [tmp_path / f"report.{name}" for name in FORMATS]
+    for target in targets if old is not None else ():
+        target.write_text(old or "")
+    done = opcli("run", case_file(PASSING), *picks, *options(tmp_path))
     assert done.code == 4
-    assert json.loads((tmp_path / "report.json").read_text())["results"] == []
-    assert "nothing was judged" in (tmp_path / "report.html").read_text()
+    assert [t.read_text() if t.exists() else None for t in targets] == [old] * len(targets)
+    assert "no result, so no report: " in done.err
+    assert all(str(target) in done.err for target in targets)
+
+
+def test_a_run_that_picks_nothing_still_answers_on_stdout(opcli: Opcli, case_file: CaseFile) -> None:
+    done = opcli("run", case_file(PASSING), "-k", "nowhere", "--json", "-")
+    assert done.code == 4
+    assert json.loads(done.out)["results"] == []
+    assert "left as it was" not in done.err
+
+
+def test_cases_that_are_all_skipped_are_results(opcli: Opcli, case_file: CaseFile, tmp_path: Path) -> None:
+    skipped = "op: logit_grad\ncases: [{dtype: float32, shape: [4], only: {backend: device}}]\n"
+    assert opcli("run", case_file(skipped), *options(tmp_path)).code == 4
+    assert len(json.loads((tmp_path / "report.json").read_text())["results"]) == 1
 
 
 def test_an_interrupted_run_reports_what_was_finished(

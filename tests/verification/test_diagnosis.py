@@ -13,10 +13,21 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ascend_opcli.model import ULP_BINS, Attribute, Call, StandardChoice, Tensor, TensorSpec
+from ascend_opcli.model import (
+    ULP_BINS,
+    Attribute,
+    Call,
+    Outcome,
+    StandardChoice,
+    Tensor,
+    TensorSpec,
+    Verdict,
+    Word,
+)
 from ascend_opcli.operators.custom import resolve
 from ascend_opcli.operators.evaluate import golden, host_result
 from ascend_opcli.tensors.dtypes import numpy_dtype, round_to, widen
@@ -25,7 +36,8 @@ from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.diagnosis import Diagnosis, diagnose
 from ascend_opcli.verification.diagnosis import table as rules
 from ascend_opcli.verification.diagnosis.diagnose import NO_PATTERN
-from ascend_opcli.verification.earlier import Earlier
+from ascend_opcli.verification.earlier import Earlier, Left
+from ascend_opcli.verification.judge import judge_and_locate, judge_output
 
 RNG = np.random.default_rng(20)
 EXACT = StandardChoice("exact")
@@ -147,7 +159,7 @@ def test_a_range_of_an_input() -> None:
     high = x > 1
     got[high] += RNG.normal(size=int(high.sum())).astype(np.float32)
     sentence = said(got, wanted, inputs={"x": x})
-    assert sentence.startswith("exactly the elements that have x >= 1.0")
+    assert sentence == f"exactly the elements that have x >= 1 are wrong ({int(high.sum())})"
 
 
 # --- what ---------------------------------------------------------------------------------------------------------
@@ -228,28 +240,103 @@ def test_the_poison_where_nobody_kept_a_mask() -> None:
     )
 
 
-def test_an_earlier_call() -> None:
-    old = np.random.default_rng(8).normal(size=SHAPE).astype(np.float32)
+def stale_of(old: np.ndarray, right: np.ndarray | None = None, rows: slice = slice(20, None)) -> str:
     got, wanted = changed(lambda flat: None)
-    got[20:] = old[20:]
-    sentence = said(got, wanted, earlier=(old,))
-    assert sentence.endswith("got is what the previous call left in out, in all of them: stale")
+    got[rows] = old[rows]
+    return said(got, wanted, earlier=(Left(old, right),))
+
+
+OLD = np.random.default_rng(8).normal(size=SHAPE).astype(np.float32)
+STALE = "got is what the previous call left in out, in all of them: stale"
+
+
+def test_an_earlier_call() -> None:
+    assert stale_of(OLD).endswith(STALE)
+    got, wanted = changed(lambda flat: None)
+    got[20:] = OLD[20:]
+    newer = np.zeros(SHAPE, np.float32)
+    sentence = said(got, wanted, earlier=(Left(newer), Left(OLD)))
+    assert "got is what an earlier call (2 calls before) left in out" in sentence
+
+
+def test_what_was_wrong_in_the_earlier_call_is_not_stale() -> None:
+    right = np.ones(SHAPE, bool)
+    right[:20] = False
+    assert stale_of(OLD, right).endswith(STALE)
+    right[20:] = False
+    assert "stale" not in stale_of(OLD, right)
+    right[20:-1] = True
+    assert "stale, in" not in stale_of(OLD, right)
+    right[20:34] = False
+    assert "stale" not in stale_of(OLD, right)
+
+
+FAULTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "scaled": lambda y: y * 1.01,
+    "twice": lambda y: y * 2,
+    "sign": lambda y: -y,
+    "noise": lambda y: y + np.random.default_rng(1).normal(size=y.shape),
+    "tail": lambda y: np.where(np.arange(y.size).reshape(y.shape) >= y.size - 64, y + 3.7, y),
+    "zeros": lambda y: 0 * y,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("again", ["the same call", "another call"])
+def test_a_kernel_that_is_wrong_twice_in_the_same_way_leaves_nothing_stale(fault: str, again: str) -> None:
+    """As the runner does it: each call's output is kept with what its own verdict says of it."""
+    wanted = values()
+    other = wanted if again == "the same call" else np.roll(wanted, 7)
+    earlier = Earlier()
+    got = FAULTS[fault](wanted).astype(np.float32)
+    report = judge_output("out", got, wanted, dtype="float32", choice=StandardChoice("ecosystem"))
+    assert not report.passed
+    outcome = Outcome("host", outputs={"out": got})
+    earlier.add("aclnnA", outcome, Verdict(Word.FAIL, "", (report,)), {"out": wanted})
+    left = earlier.outputs("aclnnA", "out", "float32")
+    assert "stale" not in said(FAULTS[fault](other).astype(np.float32), other, earlier=left)
+
+
+def test_another_explanation_goes_before_a_stale_one() -> None:
+    """The earlier call had twice the scale, and was right."""
+    wanted = values()
+    for factor, words in ((2.0, "got is 2 x the golden"), (-1.0, "sign flipped")):
+        old = (factor * wanted).astype(np.float32)
+        assert words in said(old, wanted, earlier=(Left(old),))
+
+
+def kept(
+    earlier: Earlier, operator: str, array: np.ndarray, *, passed: bool = True, golden: object = None
+) -> None:
+    report = judge_output("out", array, array, dtype="float32", choice=EXACT)
+    verdict = Verdict(Word.PASS, "", (dataclasses.replace(report, passed=passed),))
+    earlier.add(operator, Outcome("host", outputs={"out": array}), verdict, {"out": golden})
 
 
 def test_only_so_many_small_outputs_of_earlier_calls_are_kept() -> None:
-    from ascend_opcli.model import Outcome
-
-    earlier, kept = Earlier(), [np.full(4, n, np.float32) for n in range(5)]
-    for array in kept:
-        earlier.add("aclnnA", Outcome("host", outputs={"out": array}))
+    earlier, made = Earlier(), [np.full(4, n, np.float32) for n in range(5)]
+    for array in made:
+        kept(earlier, "aclnnA", array)
     found = earlier.outputs("aclnnA", "out", "float32")
-    assert [a[0] for a in found] == [4, 3]
-    assert found[0] is kept[4]
-    earlier.add("aclnnB", Outcome("host", outputs={"out": np.zeros(1 << 20, np.float32)}))
+    assert [left.output[0] for left in found] == [4, 3]
+    assert found[0].output is made[4]
+    assert found[0].right is None
+    kept(earlier, "aclnnB", np.zeros(1 << 20, np.float32))
     assert earlier.outputs("aclnnB", "out", "float32") == ()
     for n in range(100):
-        earlier.add(f"aclnn{n}", Outcome("host", outputs={"out": np.zeros(1, np.float32)}))
+        kept(earlier, f"aclnn{n}", np.zeros(1, np.float32))
     assert earlier.outputs("aclnnA", "out", "float32") == ()
+
+
+def test_an_output_that_nobody_judged_is_not_kept() -> None:
+    earlier, array = Earlier(), np.ones(4, np.float32)
+    earlier.add("aclnnA", Outcome("host", outputs={"out": array}), Verdict(Word.SKIP))
+    kept(earlier, "aclnnA", array, passed=False)
+    assert earlier.outputs("aclnnA", "out", "float32") == ()
+    kept(earlier, "aclnnA", array, passed=False, golden=np.array([1.0, 2.0, 1.0, np.nan]))
+    (left,) = earlier.outputs("aclnnA", "out", "float32")
+    assert left.right is not None
+    assert left.right.tolist() == [True, False, True, False]
 
 
 # --- NaN, Inf, subnormal numbers ----------------------------------------------------------------------------------
@@ -282,6 +369,176 @@ def special_case(
 )
 def test_specials(arguments: tuple[float, float], words: str) -> None:
     assert words in special_case(*arguments)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("size", [0.0, 1e-3, 1.0, 1e3])
+def test_inf_from_small_goldens_has_no_cause(dtype: str, size: float) -> None:
+    wanted = values() * size
+    got = round_to(wanted, dtype).copy()
+    got[5:9, 7] = np.inf
+    sentence = said(got, wanted, dtype=dtype)
+    assert "got is Inf where the golden is finite" in sentence
+    assert "overflow" not in sentence
+    assert "division" not in sentence
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_inf_next_to_the_largest_number_is_an_overflow(dtype: str) -> None:
+    from ascend_opcli.tensors.dtypes import float_format
+
+    wanted = values()
+    wanted[5:9, 7] = float_format(dtype).largest * np.array([0.5, 0.9, -0.25, 0.99])
+    got = round_to(wanted, dtype).copy()
+    got[5:9, 7] = np.inf * np.sign(wanted[5:9, 7])
+    assert said(got, wanted, dtype=dtype).endswith(": an overflow")
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_an_overflow_of_float16_is_one_where_everything_beyond_it_is_inf(dtype: str) -> None:
+    wanted = values() * 6e4
+    got = round_to(wanted, dtype).copy()
+    beyond = np.abs(wanted) >= 65520
+    got[beyond] = np.inf * np.sign(wanted[beyond])
+    assert said(got, wanted, dtype=dtype).endswith(
+        ": beyond the largest float16 (65,504), an overflow on the way"
+    )
+    # One that is right although it is larger: not because of float16.
+    got[np.unravel_index(np.abs(wanted).argmax(), SHAPE)] = wanted.reshape(-1)[np.abs(wanted).argmax()]
+    assert "overflow" not in said(got, wanted, dtype=dtype)
+
+
+def test_an_overflow_on_the_way_is_one_where_the_reference_in_float16_has_it() -> None:
+    call = elu((64, 64), "float16", alpha=0.01, scale=1.0, inputScale=1.5)
+    g, x = (view(call.arguments[n]) for n in ("gradOutput", "selfOrResult"))  # type: ignore[arg-type]
+    # gradOutput * inputScale is beyond float16; times alpha and the exponential the result is below 1,000.
+    g[:, :4], x[:, :4] = 5e4, -0.1
+    there = np.zeros(g.shape, bool)
+    there[:, :4] = True
+    words = "got is Inf where the golden is finite (645"
+    sentence = of_elu(call, call, lambda got: np.where(there, np.float16(np.inf), got))
+    assert words in sentence
+    assert sentence.endswith(": an overflow, as computing in float16 throughout gives there")
+    # Inf elsewhere is not explained by that.
+    there[:, :4], there[:, 10:14] = False, True
+    assert "overflow" not in of_elu(call, call, lambda got: np.where(there, np.float16(np.inf), got))
+
+
+def test_a_division_by_zero_is_one_where_an_input_is_0_only_there() -> None:
+    x = values().astype(np.float32)
+    got, wanted = changed(lambda flat: None)
+    got[3, 5:25] = np.inf
+    assert "division" not in said(got, wanted, inputs={"x": x})
+    x[3, 5:25] = 0
+    assert "and x is 0 there: a division by zero" in said(got, wanted, inputs={"x": x})
+    x[10:] = 0
+    assert "division" not in said(got, wanted, inputs={"x": x})
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_an_inf_of_the_other_sign_is_a_flipped_sign(dtype: str) -> None:
+    wanted = values()
+    wanted[5:9, 7] = [np.inf, -np.inf, np.inf, np.inf]
+    got = round_to(wanted, dtype).copy()
+    got[5:9, 7] *= -1
+    assert "got is an Inf of the other sign" in said(got, wanted, dtype=dtype)
+    assert "sign flipped" in said(-round_to(wanted, dtype), wanted, dtype=dtype)
+
+
+# --- complex numbers and integers -----------------------------------------------------------------------------------
+
+
+def complex_values() -> np.ndarray:
+    rng = np.random.default_rng(6)
+    return rng.normal(size=SHAPE) + 1j * rng.normal(size=SHAPE)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda y: -y, "got is the golden with its sign flipped"),
+        (lambda y: 2 * y, "got is 2 x the golden"),
+        (lambda y: 0.37 * y, "got is 0.37 x the golden"),
+        (lambda y: y / 4, "got is 0.25 x (1/4 of) the golden"),
+        (lambda y: 1j * y, "got is (0+1j) x the golden"),
+        (lambda y: (1 - 2j) * y, "got is (1-2j) x the golden"),
+        (np.conj, "got is the complex conjugate of the golden"),
+    ],
+)
+def test_relations_of_complex_numbers(
+    dtype: str, change: Callable[[np.ndarray], np.ndarray], words: str
+) -> None:
+    wanted = complex_values()
+    assert said(change(wanted).astype(dtype), wanted, dtype=dtype).startswith(words)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
+def test_complex_noise_has_no_relation(seed: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    wanted = rng.normal(size=count) + 1j * rng.normal(size=count)
+    noise = rng.normal(size=count) + 1j * rng.normal(size=count)
+    sentence = said((wanted + noise * 3).astype(np.complex64), wanted, dtype="complex64")
+    assert sentence.startswith("no simple pattern"), sentence
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint8"])
+def test_saturation_of_integers(dtype: str) -> None:
+    info = np.iinfo(dtype)
+    exact = np.random.default_rng(4).integers(int(info.min * 1.5), int(info.max * 1.5), size=4000)
+    wrapped, saturated = exact.astype(dtype), np.clip(exact, info.min, info.max).astype(dtype)
+    sentence = said(saturated, wrapped, dtype=dtype, standard="exact")
+    assert f", a limit of {dtype}, where the golden is another number" in sentence
+    assert sentence.endswith(": saturated")
+    # The golden lies beyond, and is expected as the limit: the output wrapped around.
+    sentence = said(wrapped, exact.astype(np.float64), dtype=dtype, standard="exact")
+    assert f"got is the golden wrapped around where that is beyond {dtype}" in sentence
+
+
+def test_a_constant_limit_is_a_constant() -> None:
+    wanted = np.random.default_rng(4).integers(-100, 100, size=400)
+    assert (
+        said(np.full(400, 127, np.int8), wanted, dtype="int8", standard="exact") == "the whole output is 127"
+    )
+    assert said(np.zeros(400, np.uint8), wanted % 7 + 1, dtype="uint8", standard="exact") == (
+        "the whole output is 0"
+    )
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_random_integers_are_not_saturated(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    wanted, got = rng.integers(-128, 128, size=(2, 300))
+    assert "limit" not in said(got.astype(np.int8), wanted, dtype="int8", standard="exact")
+
+
+# --- noise --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("most", [2, 5, 20])
+def test_noise_of_a_few_ulp_is_said_with_its_size(dtype: str, most: int) -> None:
+    wanted = widen(round_to(values(), dtype), np.float64)
+    steps = np.random.default_rng(most).integers(-most, most + 1, size=SHAPE)
+    near = round_to(wanted, dtype)
+    bits = near.view(f"i{near.itemsize}")
+    got = (bits + steps).astype(bits.dtype).view(near.dtype)
+    sentence = said(got, wanted, dtype=dtype, standard="exact")
+    found = re.match(
+        r"got differs from the golden by up to ([\d.]+) ulp, both ways, in all [\d,]+ wrong", sentence
+    )
+    assert found, sentence
+    # A step across a power of two is half or twice as long.
+    assert most <= float(found[1]) <= 2 * most
+
+
+def test_noise_towards_zero_says_its_way_and_larger_noise_is_no_rounding() -> None:
+    wanted = round_to(values(), "float32")
+    steps = np.random.default_rng(1).integers(1, 9, size=SHAPE).astype(np.int32)
+    got = (wanted.view(np.int32) - steps).view(np.float32)
+    assert "ulp, always towards zero, in" in said(got, wanted.astype(np.float64), standard="exact")
+    got = (wanted.view(np.int32) - 100 * steps * (-1) ** steps).view(np.float32)
+    assert said(got, wanted.astype(np.float64), standard="exact").startswith(NO_PATTERN)
 
 
 # --- rounding -----------------------------------------------------------------------------------------------------
@@ -557,3 +814,63 @@ def test_a_passing_run_neither_loads_nor_computes_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr + done.stdout
+
+
+# --- what the judge hands over ----------------------------------------------------------------------------------------
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["float16", "bfloat16", "float32", "float64", "int32", "complex64"]),
+    st.sampled_from(["ecosystem", "exact", "bits", "allclose", "msopst", "cosine"]),
+    st.sampled_from([1, 3, 100, 4096, 4097, 6000]),
+    st.booleans(),
+)
+@hypothesis_settings(max_examples=60)
+def test_the_places_that_the_judge_kept_are_those_that_a_diagnosis_finds(
+    seed: int, dtype: str, standard: str, count: int, turned: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    wanted = rng.normal(size=(100, 90)) * 50
+    if turned:
+        wanted = wanted.T
+    got = round_to(wanted + 0j if dtype == "complex64" else wanted, dtype).copy()
+    places = rng.choice(got.size, count, replace=False)
+    got.reshape(-1)[places] = rng.integers(1, 99, size=count)
+    if dtype == "int32":
+        wanted = np.rint(wanted)
+    choice = StandardChoice(standard)
+    with np.errstate(all="ignore"):
+        report, failing = judge_and_locate("out", got, wanted, dtype=dtype, choice=choice, threads=2)
+    if report.passed:
+        return
+    over = report.census.over
+    assert (failing is None) == (over > 4096)
+    if failing is not None:
+        assert len(failing) == over
+        assert (np.diff(failing) > 0).all()
+        assert set(failing.tolist()) <= set(places.tolist())
+    plain = diagnose("out", got, wanted, dtype=dtype, choice=choice)
+    assert diagnose("out", got, wanted, dtype=dtype, choice=choice, failing=failing) == plain
+
+
+def test_few_wrong_elements_are_not_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules[diagnose.__module__]
+    walked: list[int] = []
+
+    def walk(got: np.ndarray, *rest: object, **more: object) -> object:
+        walked.append(got.size)
+        return real(got, *rest, **more)
+
+    real = module.find_wrong
+    monkeypatch.setattr(module, "find_wrong", walk)
+    got, wanted = changed(put(slice(-8, None), 9.0))
+    choice = StandardChoice("ecosystem")
+    report, failing = judge_and_locate("out", got, wanted, dtype="float32", choice=choice)
+    assert report.census.over == 8
+    found = diagnose("out", got, wanted, dtype="float32", choice=choice, failing=failing)
+    assert found.sentence.startswith("only the last block of 32 bytes")
+    assert not walked
+    # Of a standard that does not say which elements are wrong, they are.
+    diagnose("out", got, wanted, dtype="float32", choice=StandardChoice("cosine"), failing=failing)
+    assert walked == [got.size]

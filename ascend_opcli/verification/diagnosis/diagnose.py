@@ -13,8 +13,9 @@ from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.verification.diagnosis.evidence import Evidence
 from ascend_opcli.verification.diagnosis.finding import Finding
-from ascend_opcli.verification.diagnosis.scan import find_wrong
+from ascend_opcli.verification.diagnosis.scan import find_wrong, from_places
 from ascend_opcli.verification.diagnosis.table import BY_INPUT, WHAT, WHERE, Rule
+from ascend_opcli.verification.earlier import Left
 from ascend_opcli.verification.standard import Standard
 from ascend_opcli.verification.standards import default_for, make
 
@@ -53,13 +54,15 @@ def diagnose(
     written: np.ndarray | None = None,
     operator: Operator | None = None,
     call: Call | None = None,
-    earlier: Sequence[np.ndarray] = (),
+    earlier: Sequence[Left] = (),
+    failing: np.ndarray | None = None,
 ) -> Diagnosis:
     """What is wrong with an output that failed under ``choice``. Never raises.
 
     Arguments as for :func:`ascend_opcli.verification.judge.judge_output`; with ``operator`` and ``call`` the
-    reference is tried again with one thing misread. ``earlier`` are outputs of earlier calls of the same name
-    and dtype, newest first.
+    reference is tried again with one thing misread. ``earlier`` is what calls before left in the output of the
+    same name and dtype, newest first. ``failing`` are the flat places, ascending, of all the elements that fail
+    the rule of ``choice``, where the judge has kept them: they need not be looked for again.
     """
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -68,7 +71,10 @@ def diagnose(
                 return Diagnosis()
             name = dtype_of(dtype).name
             standard = _by_element(choice, name)
-            found = find_wrong(got, golden, name, standard, either=either, written=written)
+            if failing is not None and len(failing) and standard == make(choice, name):
+                found = from_places(failing, got.size)
+            else:
+                found = find_wrong(got, golden, name, standard, either=either, written=written)
             if found.count == 0:
                 return Diagnosis()
             evidence = Evidence(
@@ -113,7 +119,8 @@ def _sentence(evidence: Evidence) -> str:
         return what.text.replace("{these}", evidence.all_wrong(what.share))
     if evidence.places.count == 1:
         return f"{where.text}: {what.text.replace(',' + _IN, '').replace(_IN, '').replace('{these}', 'it')}"
-    them = evidence.all_wrong(what.share) if what.share < 1 else "all of them"
+    seen = what.share == 1 and not evidence.sampled
+    them = "all of them" if seen else evidence.all_wrong(what.share)
     return f"{where.text}: {what.text.replace('{these}', them)}"
 
 

@@ -11,12 +11,13 @@ import numpy as np
 from ascend_opcli.model import Attribute, Call, Tensor
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
-from ascend_opcli.tensors.dtypes import float_format, round_to, spacing, widen
+from ascend_opcli.tensors.dtypes import float_format, part, round_to, spacing, widen
 from ascend_opcli.tensors.flat import spread
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.diagnosis.finding import elements, percent
 from ascend_opcli.verification.diagnosis.rerun import Rerun
 from ascend_opcli.verification.diagnosis.scan import Wrong
+from ascend_opcli.verification.earlier import Left
 from ascend_opcli.verification.elements import figures
 from ascend_opcli.verification.flat import take
 from ascend_opcli.verification.standards import Standard
@@ -45,7 +46,8 @@ class Evidence:
 
     Rules look at the elements at the flat places ``at``, ascending: a sample of the wrong ones, marked by
     ``wrong``, and a sample of all. ``written`` is False where the output still holds its poison;
-    ``earlier`` are outputs of earlier calls with the same name and dtype, newest first.
+    ``earlier`` is what calls before left in the output of the same name and dtype, newest
+    first.
     """
 
     output: str
@@ -58,7 +60,7 @@ class Evidence:
     inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
     operator: Operator | None = None
     call: Call | None = None
-    earlier: tuple[np.ndarray, ...] = ()
+    earlier: tuple[Left, ...] = ()
 
     # --- the elements that are looked at ------------------------------------------------------------------------
 
@@ -112,7 +114,7 @@ class Evidence:
     @cached_property
     def ulp(self) -> np.ndarray:
         """Spacings of the output's dtype at the goldens."""
-        return spacing(np.where(np.isfinite(self.rounded), np.abs(self.rounded), 0.0), self.dtype)
+        return spacing(np.where(np.isfinite(self.rounded), np.abs(self.rounded), 0.0), part(self.dtype))
 
     @property
     def is_float(self) -> bool:
@@ -178,9 +180,9 @@ class Evidence:
         with np.errstate(all="ignore"):
             off = np.abs(self.x - other)
             same = (self.x == other) | (np.isnan(self.x) & np.isnan(other))
-            if not self.is_float:
+            if not self.is_float and self.x.dtype.kind != "c":
                 return np.asarray(same & (other != self.y))
-            near = np.maximum(_ALIKE[self.dtype] * np.abs(other), 2 * self.ulp)
+            near = np.maximum(_ALIKE[part(self.dtype)] * np.abs(other), 2 * self.ulp)
             explained = np.isfinite(off) & (off <= near) & (off * NEARER <= self.error)
             told = ~((other == self.rounded) | (np.isnan(other) & np.isnan(self.y)))
         return np.asarray((same | explained) & told)
@@ -204,6 +206,11 @@ class Evidence:
         if count == 1:
             return "the wrong element"
         return "both wrong elements" if count == 2 else f"all {count:,} wrong elements"
+
+    @property
+    def all_seen(self) -> bool:
+        """Whether every element of the output is looked at."""
+        return len(self.at) == self.places.total
 
     @property
     def sampled(self) -> bool:

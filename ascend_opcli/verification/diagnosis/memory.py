@@ -48,12 +48,12 @@ def poison_bytes(e: Evidence) -> Finding | None:
 
 
 def earlier_call(e: Evidence) -> Finding | None:
-    """The output of an earlier call that this one did not replace."""
-    for back, earlier in enumerate(e.earlier, 1):
-        there = e.at < earlier.size
+    """The right output of an earlier call that this one did not replace."""
+    for back, left in enumerate(e.earlier, 1):
+        there, values = left.at(e.at)
         old = np.full(len(e.at), np.nan, e.x.dtype)
-        old[there] = wide(take(earlier, e.at[there]))
-        told = (e.x == old) & (e.x != e.rounded) & (e.x != 0)
+        old[there] = wide(values)
+        told = there & (e.x == old) & (e.x != e.rounded) & (e.x != 0)
         share = e.share(told)
         if share >= NEARLY_ALL and (e.places.count < 4 or len(np.unique(e.x[told & e.wrong])) > 3):
             call = "the previous call" if back == 1 else f"an earlier call ({back} calls before)"

@@ -32,26 +32,40 @@ def single(e: Evidence) -> Finding | None:
 
 
 def one_stretch(e: Evidence) -> Finding | None:
-    """The tail, the head, or one stretch between right elements."""
+    """The tail, the head, or one stretch between right elements; where some in it are right, how many."""
     places = e.places
     length = places.last - places.first + 1
     precise = places.count / length
     if places.count < 2 or precise < PRECISE or length > 0.98 * places.total:
         return None
     # The very last elements may be right by chance.
-    if places.total - 1 - places.last <= 0.05 * length:
-        return Finding(_tail(e, places.total - places.first), precise=precise)
+    after = places.total - 1 - places.last
+    if after <= 0.05 * length:
+        length += after
+        return Finding(_tail(e, length), precise=places.count / length)
     size = f"{length * e.raw.itemsize:,} bytes"
     if places.first == 0:
-        return Finding(
-            f"only the first {length:,} of {elements(places.total)} are wrong"
-            f" ({size}{multiple(e, length)}): {_up_to(length)}",
-            precise=precise,
+        if precise == 1:
+            text = (
+                f"only the first {length:,} of {elements(places.total)} are wrong"
+                f" ({size}{multiple(e, length)}): {_up_to(length)}"
+            )
+        else:
+            text = (
+                f"nearly all of the first {length:,} of {elements(places.total)} are wrong"
+                f" ({_some(e, length)}; {size}{multiple(e, length)}), none after them"
+            )
+        return Finding(text, precise=precise)
+    if precise == 1:
+        text = (
+            f"only elements {places.first:,} to {places.last:,} are wrong"
+            f" ({length:,} of {places.total:,}, {size}{_from(e, places.first)})"
         )
-    text = (
-        f"only elements {places.first:,} to {places.last:,} are wrong"
-        f" ({length:,} of {places.total:,}, {size}{_from(e, places.first)})"
-    )
+    else:
+        text = (
+            f"nearly all of the elements {places.first:,} to {places.last:,} are wrong"
+            f" ({_some(e, length)}; {size}{_from(e, places.first)}), none of the others"
+        )
     return Finding(text, precise=precise)
 
 
@@ -59,20 +73,38 @@ def _up_to(length: int) -> str:
     return f"element {length:,} is the first right one"
 
 
+def _some(e: Evidence, length: int) -> str:
+    return f"{e.places.count:,} of {length:,}"
+
+
 def _tail(e: Evidence, length: int) -> str:
     total, size = e.places.total, e.raw.itemsize
     first = total - length
-    start_of_block = (total * size - 1) // BLOCK_BYTES * BLOCK_BYTES
-    what = f"the last {length:,} of {elements(total)}"
-    if start_of_block and first * size >= start_of_block:
-        what = f"the last block of {BLOCK_BYTES} bytes, {elements(length)} of {total:,},"
-    elif length > total // 2:
+    bytes_ = f"{length * size:,} bytes{_from(e, first)}"
+    if e.places.count < length:
+        if length > total // 2:
+            return (
+                f"from element {first:,} on nearly everything is wrong"
+                f" ({_some(e, length)} elements{_from(e, first)}), nothing before it"
+            )
+        return (
+            f"nearly all of the last {length:,} of {elements(total)} are wrong"
+            f" ({_some(e, length)}; {bytes_}), from element {first:,} on, none before it"
+        )
+    block = (total * size - 1) // BLOCK_BYTES * BLOCK_BYTES
+    if block and first * size == block:
+        partly = "" if total * size - block == BLOCK_BYTES else ", partly filled"
+        return (
+            f"only the last{partly} block of {BLOCK_BYTES} bytes, {elements(length)} of {total:,}, is wrong,"
+            f" from element {first:,} on ({bytes_})"
+        )
+    if length > total // 2:
         return (
             f"from element {first:,} on everything is wrong"
             f" ({length:,} of {elements(total)}{_from(e, first)})"
         )
-    verb = "is" if what.startswith("the last block") else "are"
-    return f"only {what} {verb} wrong, from element {first:,} on ({length * size:,} bytes{_from(e, first)})"
+    inside = f", inside the last block of {BLOCK_BYTES} bytes" if block and first * size > block else ""
+    return f"only the last {length:,} of {elements(total)} are wrong, from element {first:,} on ({bytes_}){inside}"
 
 
 def _from(e: Evidence, first: int) -> str:
@@ -92,10 +124,9 @@ def multiple(e: Evidence, count: int) -> str:
 
 def _name_of(e: Evidence, count: int) -> str:
     for axis, stride in enumerate(_strides(e.shape)[:-1]):
-        if stride > 1 and count % stride == 0 and count // stride < e.shape[axis]:
-            name = _slice_name(len(e.shape), axis)
+        if stride > 1 and count % stride == 0 and 0 < count // stride < e.shape[axis]:
             many = count // stride
-            return f"{many:,} {name}{'' if many == 1 else 's'} of {stride:,}"
+            return f"{many:,} {_slices(len(e.shape), axis, many)} of {stride:,}"
     return ""
 
 
@@ -105,7 +136,12 @@ def _slice_name(rank: int, axis: int) -> str:
         return "column"
     if axis == rank - 2:
         return "row"
-    return "channel" if axis == 1 else f"slice of axis {axis}"
+    return "channel" if axis == 1 else "slice"
+
+
+def _slices(rank: int, axis: int, many: int) -> str:
+    name = _slice_name(rank, axis) + ("" if many == 1 else "s")
+    return f"{name} of axis {axis}" if name.startswith("slice") else name
 
 
 def _strides(shape: tuple[int, ...]) -> list[int]:
@@ -115,6 +151,8 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
 def one_index(e: Evidence) -> Finding | None:
     """A few neighbouring indices of one axis: a column, a row, a channel."""
     listed, best = e.places.listed, (math.inf, "", 0.0)
+    if len(e.shape) < 2:
+        return None  # a stretch, which has been looked for
     span = e.places.total if e.places.all_listed else int(listed[-1]) + 1
     for axis, stride in enumerate(_strides(e.shape)):
         dim = e.shape[axis]
@@ -123,14 +161,29 @@ def one_index(e: Evidence) -> Finding | None:
         there = listed // stride % dim
         low, high = int(there.min()), int(there.max())
         wide = high - low + 1
-        precise = len(listed) / (span / dim * wide)
+        count = _between(span, dim * stride, low * stride, wide * stride)
+        precise = len(listed) / max(1, count)
         if wide <= dim // 2 and precise >= PRECISE and wide / dim < best[0]:
-            best = wide / dim, _axis_text(e, axis, stride, low, high), min(precise, 1.0)
+            text = _axis_text(e, axis, low, high, full=len(listed) == count) + _all_of(e, len(listed), count)
+            best = wide / dim, text, min(precise, 1.0)
     return Finding(best[1], precise=best[2]) if best[1] else None
 
 
-def _axis_text(e: Evidence, axis: int, stride: int, low: int, high: int) -> str:
-    dim, rank = e.shape[axis], len(e.shape)
+def _between(span: int, period: int, low: int, width: int) -> int:
+    """How many of the places below ``span`` lie in ``low`` to ``low + width`` of a period."""
+    return span // period * width + min(max(span % period - low, 0), width)
+
+
+def _all_of(e: Evidence, wrong: int, there: int) -> str:
+    """How many of the elements of the place are wrong, unless all are; and what that was seen of."""
+    some = "" if wrong == there else f"; {wrong:,} of the {there:,} elements there are wrong"
+    if wrong == e.places.count:
+        return some
+    return f"{some}; by the first {wrong:,} of {e.places.count:,} wrong elements"
+
+
+def _axis_text(e: Evidence, axis: int, low: int, high: int, *, full: bool) -> str:
+    dim, rank, stride = e.shape[axis], len(e.shape), _strides(e.shape)[axis]
     which = f"index {low}" if low == high else f"the indices {low} to {high}"
     name = _slice_name(rank, axis)
     ends = {
@@ -142,8 +195,10 @@ def _axis_text(e: Evidence, axis: int, stride: int, low: int, high: int) -> str:
         if low == high
         else f", {name}s {low} to {high}"
     )
-    if axis == 0:
+    if axis == 0 and full:
         return f"only {which} of axis 0 ({dim:,} long{said}) {'is' if low == high else 'are'} wrong"
+    if axis == 0:
+        return f"all errors lie at {which} of axis 0 ({dim:,} long{said})"
     return (
         f"the errors repeat with a period of {elements(dim * stride)}, at offset {low * stride:,}"
         f"{_width((high - low + 1) * stride)}: {which} of axis {axis} ({dim:,} long{said})"
@@ -168,14 +223,14 @@ def period(e: Evidence) -> Finding | None:
         if times < 3 or width > size // 2 or len(np.unique(listed // size)) < 3:
             continue
         # The last time may be cut short by the end of the output.
-        there = (times - 1) * width + min(width, span - low - (times - 1) * size)
+        there = _between(span, size, low, width)
         precise = len(listed) / there
         if precise >= PRECISE:
             bytes_ = size * e.raw.itemsize
             named = multiple(e, size) or (f", {bytes_:,} bytes" if bytes_ % BLOCK_BYTES == 0 else "")
             text = (
                 f"the errors repeat with a period of {elements(size)}{named},"
-                f" at offset {low:,}{_width(width)}"
+                f" at offset {low:,}{_width(width)}{_all_of(e, len(listed), there)}"
             )
             return Finding(text, precise=min(precise, 1.0))
     return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ascend_opcli.tensors.dtypes import DTYPES, float_format, numpy_dtype, round_to
+from ascend_opcli.tensors.dtypes import DTYPES, float_format, integer_range, numpy_dtype, round_to
 from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence, wide
 from ascend_opcli.verification.diagnosis.finding import Finding
 
@@ -22,6 +22,9 @@ _CERTAIN = 0.99
 
 MANY_ULPS = 4096
 """More steps than this are no matter of rounding."""
+
+FEW_ULPS = 64
+"""Errors up to this size are said in ulp, whatever made them."""
 
 
 def other_rounding(e: Evidence) -> Finding | None:
@@ -122,7 +125,7 @@ def ulps_off(e: Evidence) -> Finding | None:
 def rounded_through(e: Evidence) -> Finding | None:
     """The right results, but rounded to a narrower dtype before they were stored."""
     if e.is_integer and DTYPES[e.dtype].itemsize >= 4:
-        other = np.clip(np.rint(e.y.astype(np.float32).astype(np.float64)), *_limits(e.dtype))
+        other = np.clip(np.rint(e.y.astype(np.float32).astype(np.float64)), *integer_range(e.dtype))
         share = e.share(e.alike(other))
         if share >= NEARLY_ALL:
             return Finding(
@@ -140,11 +143,6 @@ def rounded_through(e: Evidence) -> Finding | None:
             text = f"got is the golden rounded to {dtype} on the way"
             return Finding(text, share, complete=True)
     return None
-
-
-def _limits(dtype: str) -> tuple[float, float]:
-    info = np.iinfo(numpy_dtype(dtype))
-    return float(info.min), float(info.max)
 
 
 def bits_lost(e: Evidence) -> Finding | None:
@@ -211,3 +209,19 @@ def narrow_noise(e: Evidence) -> Finding | None:
                 f"the errors are as large as computing in {dtype} throughout makes them", complete=True
             )
     return None
+
+
+def ulp_noise(e: Evidence) -> Finding | None:
+    """Errors of a few ulp that nothing else explains, with how they lie."""
+    if not e.is_float or np.count_nonzero(e.wrong) < 4 or not e.finite[e.wrong].all():
+        return None
+    steps = ((np.abs(e.x) - np.abs(e.y)) / e.ulp)[e.wrong]
+    most = float((e.error / e.ulp)[e.wrong].max())
+    if not 0 < most <= FEW_ULPS:
+        return None
+    grown = float(np.mean(steps > 0))
+    ways = {0.0: "always towards zero", 1.0: "always away from zero"}.get(grown, "both ways")
+    return Finding(
+        f"got differs from the golden by up to {most:.3g} ulp, {ways}, in {{these}}: rounding, or an approximation"
+        " in a narrower type"
+    )

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ascend_opcli.tensors.dtypes import float_format
-from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence
+from ascend_opcli.tensors.dtypes import float_format, integer_range
+from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence, wide
 from ascend_opcli.verification.diagnosis.finding import Finding, number
+
+NEAR_LARGEST = 1 / 16
+"""From this part of the largest number on, a sum or product on the way may have been beyond it."""
+
+FLOAT16_LARGEST = 65504.0
 
 
 def nan_lost(e: Evidence) -> Finding | None:
@@ -35,14 +40,47 @@ def nan_appears(e: Evidence) -> Finding | None:
     return _found(e, found, f"got is NaN where the golden is {kind}, in {{these}}")
 
 
+def inf_flipped(e: Evidence) -> Finding | None:
+    """The Inf of the other sign."""
+    flipped = np.isinf(e.x) & np.isinf(e.y) & (e.x == -e.y)
+    return _found(e, flipped, "got is an Inf of the other sign, in {these}: the sign is flipped")
+
+
 def inf_appears(e: Evidence) -> Finding | None:
-    """Inf where the golden is finite: an overflow on the way."""
+    """Inf where the golden is finite; a cause only where the goldens or the inputs there show it."""
     found = np.isinf(e.x) & np.isfinite(e.y)
-    least = float(np.abs(e.y[found & e.wrong]).min()) if (found & e.wrong).any() else 0.0
-    text = (
-        f"got is Inf where the golden is finite ({number(least)} in size or more), in {{these}}: an overflow"
-    )
-    return _found(e, found, text)
+    there = found & e.wrong
+    if not there.any():
+        return None
+    least = float(np.abs(e.y[there]).min())
+    text = f"got is Inf where the golden is finite ({number(least)} in size or more), in {{these}}"
+    return _found(e, found, text + (_overflow(e, there, least) or _division(e, there)))
+
+
+def _overflow(e: Evidence, there: np.ndarray, least: float) -> str:
+    """Goldens next to the largest number of the dtype, or exactly those that a narrower one does not hold."""
+    if not e.is_float:
+        return ""
+    if least >= e.largest * NEAR_LARGEST:
+        return ": an overflow"
+    if e.largest > FLOAT16_LARGEST and least >= FLOAT16_LARGEST:
+        finite = np.abs(e.y[np.isfinite(e.x) & np.isfinite(e.y)])
+        if not (finite > least).any():
+            return f": beyond the largest float16 ({number(FLOAT16_LARGEST)}), an overflow on the way"
+    if e.rerun is not None and e.dtype in ("float16", "float32"):
+        values = e.rerun.values(computed_in="float16")
+        if values is not None and np.array_equal(np.isinf(values)[e.finite | there], there[e.finite | there]):
+            return ": an overflow, as computing in float16 throughout gives there"
+    return ""
+
+
+def _division(e: Evidence, there: np.ndarray) -> str:
+    """An input that is 0 in all of these places and hardly elsewhere."""
+    for name, values in e.inputs_at.items():
+        zero = np.asarray(wide(values) == 0)
+        if zero[there].all() and np.count_nonzero(zero & ~there) <= 0.1 * np.count_nonzero(there):
+            return f", and {name} is 0 there: a division by zero, or a logarithm of it"
+    return ""
 
 
 def flushed(e: Evidence) -> Finding | None:
@@ -64,6 +102,34 @@ def sign_of_zero(e: Evidence) -> Finding | None:
     if len(wanted) and np.signbit(wanted).all():
         return _found(e, found, "got is 0 where the golden is -0, in {these}: the sign of zero is lost")
     return _found(e, found, "got is a zero of the other sign, in {these}")
+
+
+def saturated_integer(e: Evidence) -> Finding | None:
+    """A limit of the integer dtype where the golden is another number: it wrapped around."""
+    if not e.is_integer:
+        return None
+    low, high = integer_range(e.dtype)
+    found = (e.x == high) | ((e.x == low) & (low < 0))
+    told = e.x[found & e.wrong]
+    # One limit nearly everywhere is one value everywhere.
+    if len(np.unique(told)) == 1 and (np.mean(e.wrong) > 0.5 or len(told) < 3):
+        return None
+    which = " or ".join(number(v) for v in np.unique(told))
+    text = (
+        f"got is {which}, a limit of {e.dtype}, where the golden is another number, in {{these}}: saturated"
+    )
+    return _found(e, found, text)
+
+
+def wrapped_integer(e: Evidence) -> Finding | None:
+    """The golden modulo 2^bits where it lies beyond the limits of the integer dtype."""
+    if not e.is_integer:
+        return None
+    low, high = integer_range(e.dtype)
+    beyond = np.isfinite(e.y) & ((e.y < low) | (e.y > high))
+    around = np.mod(e.y - low, high - low + 1) + low
+    text = f"got is the golden wrapped around where that is beyond {e.dtype}, in {{these}}"
+    return _found(e, beyond & (e.x == np.rint(around)), text)
 
 
 def _found(e: Evidence, mask: np.ndarray, text: str, kind: np.ndarray | None = None) -> Finding | None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ascend_opcli.tensors.dtypes import round_to
 from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence, wide
 from ascend_opcli.verification.diagnosis.finding import Finding, number
+
+_PLAINEST = (*(float(n) for n in (2, 3, 4, 8, 10, 16)), *(1.0 / n for n in (2, 3, 4, 8, 10, 16)))
+"""Factors of so few elements that any other would be met by chance."""
 
 _SIMPLE = sorted({p / q for p in range(1, 17) for q in range(1, 17)} | {2.0**n for n in range(-30, 31)})
 
@@ -54,30 +59,59 @@ def equals_input(e: Evidence) -> Finding | None:
 
 
 def scaled(e: Evidence) -> Finding | None:
-    """got = k x golden; -1 is a flipped sign."""
-    told = e.wrong & e.finite & (e.x != 0) & (e.y != 0)
-    if not told.any() or e.x.dtype.kind == "c":
+    """got = k x golden; -1 is a flipped sign, of complex numbers k may be complex or got the conjugate."""
+    if e.dtype == "bool":
         return None
-    ratios = e.x[told] / e.y[told]
-    middle = float(np.median(ratios))
-    if not np.isfinite(middle) or middle == 0:
-        return None
-    simple = float(np.sign(middle)) * min(_SIMPLE, key=lambda s: abs(s - abs(middle)))
-    factors = [simple] if abs(simple - middle) <= 2e-3 * abs(middle) else []
-    if len(np.unique(e.y[told])) >= 3:
-        factors.append(middle)
-    for factor in factors:
-        other = factor * e.y
-        share = e.share(e.alike(other))
-        if factor != 1 and share >= NEARLY_ALL:
-            text = (
-                "got is the golden with its sign flipped"
-                if factor == -1
-                else f"got is {_factor(factor)} the golden"
-            )
-            complete = share == 1 and e.agrees(other)
-            return Finding(f"{text}, in {{these}}", share, complete=complete, guess=True)
+    for factor in (-1.0, *_factors(e)):
+        found = _relation(e, factor * e.y, _times(factor))
+        if factor != 1 and found is not None:
+            return found
+    if e.x.dtype.kind == "c":
+        return _relation(e, np.conj(e.y), "got is the complex conjugate of the golden")
     return None
+
+
+def _relation(e: Evidence, other: np.ndarray, text: str) -> Finding | None:
+    share = e.share(e.alike(other))
+    if share < NEARLY_ALL:
+        return None
+    return Finding(f"{text}, in {{these}}", share, complete=share == 1 and e.agrees(other), guess=True)
+
+
+def _factors(e: Evidence) -> list[float | complex]:
+    """The factor in the middle, first as a simple number where it is near one."""
+    told = e.wrong & e.finite & (e.x != 0) & (e.y != 0)
+    if not told.any():
+        return []
+    ratios = e.x[told] / e.y[told]
+    parts = [float(np.median(p)) for p in (ratios.real, ratios.imag)]
+    size = abs(complex(*parts))
+    if not np.isfinite(size) or size == 0:
+        return []
+    varied = len(np.unique(e.y[told])) >= 3
+    simple = [_simple(p, size, _SIMPLE if varied else _PLAINEST) for p in parts]
+    made: list[float | complex] = []
+    # Two simple numbers at once are easily met by chance.
+    if None not in simple and (varied or 0.0 in simple):
+        made.append(complex(*(s or 0.0 for s in simple)))
+    if varied:
+        made.append(complex(*(0.0 if s == 0.0 else p for s, p in zip(simple, parts, strict=True))))
+    return [k.real if complex(k).imag == 0 else k for k in made]
+
+
+def _simple(value: float, size: float, known: Sequence[float]) -> float | None:
+    if abs(value) <= 2e-3 * size:
+        return 0.0
+    near = float(np.sign(value)) * min(known, key=lambda s: abs(s - abs(value)))
+    return near if abs(near - value) <= 2e-3 * abs(value) else None
+
+
+def _times(factor: float | complex) -> str:
+    if factor == -1:
+        return "got is the golden with its sign flipped"
+    if isinstance(factor, complex):
+        return f"got is ({number(factor)}) x the golden"
+    return f"got is {_factor(factor)} the golden"
 
 
 def _factor(factor: float) -> str:
