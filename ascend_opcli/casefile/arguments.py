@@ -8,12 +8,12 @@ from pathlib import Path
 from ascend_opcli.casefile import keys, read, values
 from ascend_opcli.casefile.tree import Mapping, Node, Scalar, Sequence, clip
 from ascend_opcli.model import Attribute, Data, FromFile, Number, Shape, TensorSpec
-from ascend_opcli.operators.operator import Operator, same
+from ascend_opcli.operators.operator import Default, Operator, same
 from ascend_opcli.operators.signature import Param
 from ascend_opcli.tensors import files, layout
 from ascend_opcli.tensors.dtypes import canonical
 
-_RANGES = {
+RANGES = {
     "int8_t": (-(2**7), 2**7 - 1),
     "int": (-(2**31), 2**31 - 1),
     "int32_t": (-(2**31), 2**31 - 1),
@@ -293,7 +293,7 @@ def _plain(node: Node, param: Param, kind: str) -> bool | int | float | str:
         return float(values.number(node, param.name))
     if type(value) is not int:
         raise _not(node, param, _whole_number(value))
-    low, high = _RANGES[kind]
+    low, high = RANGES[kind]
     if not low <= value <= high:
         raise node.error(
             f"{clip(str(value))} does not fit {param.name}, {_article(param)} from {low} to {high}"
@@ -329,6 +329,8 @@ def _scalar(node: Node, param: Param) -> Attribute:
     return Attribute(made, dtype)
 
 
-def default(param: Param, value: bool | int | float | str) -> Attribute:
+def default(param: Param, value: Default) -> Attribute:
     """The operator's own default."""
-    return Attribute(float(value) if param.type in ("double", "float") else value)
+    if param.type in ("double", "float") and not isinstance(value, tuple):
+        return Attribute(float(value))
+    return Attribute(value)

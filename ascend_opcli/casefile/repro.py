@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Sequence
 
 from ascend_opcli.casefile import read, show
+from ascend_opcli.casefile.arguments import default
 from ascend_opcli.casefile.loader import STDIN
 from ascend_opcli.errors import OpcliError
 from ascend_opcli.model import (
@@ -212,11 +213,9 @@ def _attributes(case: Case, operator: Operator) -> list[str]:
             continue
         if not isinstance(argument, Attribute):
             raise _Unsaid
-        if param.name in operator.defaults:
-            own = operator.defaults[param.name]
-            own = float(own) if param.type in ("double", "float") else own
-            if _same(argument, Attribute(own)):
-                continue
+        own = operator.defaults.get(param.name)
+        if own is not None and _same(argument, default(param, own)):
+            continue
         words += ["--attr", f"{param.name}={_attribute_text(argument)}"]
     return words
 

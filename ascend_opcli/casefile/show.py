@@ -10,6 +10,7 @@ from typing import Any
 
 from ascend_opcli.casefile import keys
 from ascend_opcli.casefile.expectations import OF_FILE
+from ascend_opcli.casefile.tree import DOLLAR
 from ascend_opcli.casefile.yaml_text import resolve
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Case
@@ -36,11 +37,14 @@ def to_yaml(case: Case) -> str:
     if case.standard is not None and case.standard.origin == OF_FILE and "standard" in source:
         lines += entry("standard", source.pop("standard"), 0)
     lines.append("cases:")
-    body: list[str] = []
-    for key, value in source.items():
-        body += entry(key, value, 4)
+    body = entries(source, 4)
     body[0] = "  - " + body[0].lstrip()
     return "\n".join(lines + body) + "\n"
+
+
+def entries(case: Mapping[str, Any], indent: int) -> list[str]:
+    """The lines of a mapping of keys of a case."""
+    return [line for key, value in case.items() for line in entry(key, value, indent)]
 
 
 def entry(key: str, value: Any, indent: int) -> list[str]:
@@ -109,7 +113,8 @@ def scalar(value: Any) -> str:
     if isinstance(value, float):
         return number(value)
     text = str(value)
-    if _BARE.fullmatch(text) and text.casefold() not in _SPOKEN and resolve(text) == text:
+    bare = _BARE.fullmatch(text) and text.casefold() not in _SPOKEN and resolve(text) == text
+    if bare or DOLLAR.fullmatch(text):
         return text
     quoted = json.dumps(text, ensure_ascii=False)
     return _RAW.sub(lambda m: f"\\U{ord(m[0]):08x}" if ord(m[0]) > 0xFFFF else f"\\u{ord(m[0]):04x}", quoted)

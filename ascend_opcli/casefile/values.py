@@ -164,7 +164,8 @@ def data(node: Node, dtype: str, shape: Shape, folder: Path, what: str) -> Data:
     made = _data(node, dtype, shape, folder, what)
     try:
         if isinstance(made, Generator):
-            _check_generator(made, dtype, math.prod(shape))
+            # True equals 1 as a key of the cache, and is no real number: the kinds of the numbers count too.
+            _check_generator(made, dtype, math.prod(shape), tuple(map(type, (*made.args, *made.specials))))
         else:
             tensor_data.check(made, dtype, shape)
     except ValueError as error:
@@ -178,7 +179,7 @@ def data(node: Node, dtype: str, shape: Shape, folder: Path, what: str) -> Data:
 
 
 @lru_cache(maxsize=1024)
-def _check_generator(made: Generator, dtype: str, count: int) -> None:
+def _check_generator(made: Generator, dtype: str, count: int, _kinds: tuple[type, ...]) -> None:
     """Thousands of cases of a sweep share a few generators; a refusal is not kept."""
     tensor_data.check(made, dtype, (count,))
 

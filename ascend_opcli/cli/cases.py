@@ -1,17 +1,20 @@
-"""``opcli cases``: look at case files without running them."""
+"""``opcli cases``: write case files, and look at them without running them."""
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ascend_opcli.cli.foreign import FileFormat
-from ascend_opcli.cli.options import Debug
+from ascend_opcli.cli.options import Debug, Product
 
 cases_app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Case files: validate, list, show, data."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Case files: new, validate, list, show, import, data, schema.",
 )
 
 Paths = Annotated[
@@ -152,3 +155,90 @@ def import_cases(
         typer.echo(line, err=True)
     if not done.kept:
         raise typer.Exit(ExitCode.NOTHING_JUDGED)
+
+
+class SuiteName(str, Enum):
+    """Which cases ``new`` writes."""
+
+    SMOKE = "smoke"
+    ECOSYSTEM = "ecosystem"
+    BOUNDARY = "boundary"
+
+
+@cases_app.command("new", epilog="Example: opcli cases new aclnnAdd --suite ecosystem --pairwise -o add.yaml")
+def new(
+    operator: Annotated[str, typer.Argument(metavar="OP", help="logit_grad or aclnnLogitGrad.")],
+    suite: Annotated[
+        SuiteName,
+        typer.Option(
+            "--suite",
+            help="smoke: a few cases to begin with; ecosystem: what the precision standard asks for; "
+            "boundary: the contract's edges, what is just accepted and what is refused.",
+        ),
+    ] = SuiteName.SMOKE,
+    signature: Annotated[
+        str | None,
+        typer.Option(
+            "--signature",
+            metavar="TEXT|FILE",
+            help="The C prototype, or a header, of an operator of your own.",
+        ),
+    ] = None,
+    product: Annotated[Product | None, typer.Option("--product", help="Whose contract counts.")] = None,
+    max_elements: Annotated[
+        int | None, typer.Option("--max-elements", help="Ecosystem: elements of the largest tensor (65536).")
+    ] = None,
+    pairwise: Annotated[
+        bool,
+        typer.Option(
+            "--pairwise", help="Ecosystem: every pair of dtype, shape and attributes, not every triple."
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write here instead of stdout; never over a file.")
+    ] = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Write a new case file: commented, valid, ready to run."""
+    from ascend_opcli.casefile.new.text import DEFAULT_ELEMENTS, Suite, new_file
+    from ascend_opcli.casefile.new.write import declared, write
+
+    text = new_file(
+        declared(operator, signature),
+        Suite(suite.value),
+        product=product.value if product else None,
+        max_elements=DEFAULT_ELEMENTS if max_elements is None else max_elements,
+        pairs=pairwise,
+    )
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        write(output, text)
+        typer.echo(f"{output}: {text.count(chr(10))} lines", err=True)
+
+
+@cases_app.command("schema", epilog="Example: opcli cases schema --op aclnnAdd > add.schema.json")
+def schema(
+    op: Annotated[
+        str | None, typer.Option("--op", help="Only for this operator: its parameters by name and kind.")
+    ] = None,
+    signature: Annotated[
+        str | None,
+        typer.Option(
+            "--signature", metavar="TEXT|FILE", help="With --op: the C prototype, or a header, of your own."
+        ),
+    ] = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Print the JSON Schema of a case file, with which editors complete and check one."""
+    import json
+
+    from ascend_opcli.casefile.new.write import declared
+    from ascend_opcli.casefile.schema import document
+    from ascend_opcli.errors import UsageError
+    from ascend_opcli.verification.standards import STANDARDS
+
+    if signature is not None and op is None:
+        raise UsageError("--signature goes with --op, the operator that it declares")
+    operator = declared(op, signature) if op is not None else None
+    typer.echo(json.dumps(document(STANDARDS, operator, op), indent=1, ensure_ascii=False))

@@ -1,7 +1,7 @@
 """Operators as the documents describe them: signature, products and a generic contract, no reference yet.
 
-The contract is what every entry has in common: required pointers, dtype lists, ranks. It is labelled generic,
-since the documents do not give the order of an operator's checks nor rules of its own.
+The contract is what every entry has in common: required pointers, dtype lists, ranks, and the kernel table of a
+generated entry. It is labelled generic, since no document gives rules of an operator's own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from ascend_opcli.operators.contract import DtypeIn, NotNull, Rank, Rule
+from ascend_opcli.operators import generic, kernels
+from ascend_opcli.operators.contract import Rule
+from ascend_opcli.operators.kernels import Registration
 from ascend_opcli.operators.operator import TOLD, Operator, OutputRule, Reference, broadcast, like, snake
 from ascend_opcli.operators.products import PRODUCTS
 from ascend_opcli.operators.signature import Param, Signature
@@ -34,8 +36,27 @@ class Documented:
 
 
 @dataclass(frozen=True, slots=True)
+class Correction:
+    """One place where a document is known to be wrong: what counts instead, and the public source of that.
+
+    ``field`` is dtypes, ranks, optional (of a parameter) or entry (of the operator: hand-written, though its
+    parameters read like a generated one's).
+    """
+
+    parameter: str
+    field: str
+    value: tuple[str | int | bool, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """One documented operator. ``products`` is None where the documents name none."""
+    """One documented operator.
+
+    ``products`` are those of which the documents say yes or no, None where they name none. ``generated_by`` are the
+    kernel registrations from which the entry follows, where it is a generated one. ``corrections`` are already
+    applied.
+    """
 
     name: str
     library: str
@@ -44,6 +65,8 @@ class Entry:
     products: Mapping[str, bool] | None
     status_codes: tuple[int, ...]
     params: tuple[Documented, ...]
+    generated_by: tuple[Registration, ...] = ()
+    corrections: tuple[Correction, ...] = ()
 
     @property
     def signature(self) -> Signature:
@@ -63,25 +86,69 @@ def _table() -> Any:
 
 
 @lru_cache(maxsize=1)
+def _corrections() -> Mapping[str, tuple[Correction, ...]]:
+    text = files("ascend_opcli.operators").joinpath("corrections.json").read_text("utf-8")
+    return {
+        name: tuple(Correction(r["parameter"], r["field"], tuple(r["value"]), r["source"]) for r in rows)
+        for name, rows in json.loads(text).items()
+    }
+
+
+def corrections_of(name: str) -> tuple[Correction, ...]:
+    """The corrections of one operator's document."""
+    return _corrections().get(name, ())
+
+
+@lru_cache(maxsize=1)
 def names() -> Mapping[str, str]:
     """Short name -> aclnn name of every documented operator."""
     return {snake(name): name for name in sorted(_table()["operators"])}
 
 
-@lru_cache(maxsize=2048)
-def entry(name: str) -> Entry:
+@lru_cache(maxsize=4096)
+def entry(name: str, *, corrected: bool = True) -> Entry:
     """The documented operator of an aclnn name; KeyError where there is none.
 
     A row is [library, category, experimental, products that have it, products that do not, status codes,
     parameters], a parameter [name, C type, in/out/inout, dtypes, formats, ranks, strided, empty, optional] with
-    trailing unknowns left out; dtypes and formats are places in the table's lists.
+    trailing unknowns left out; dtypes and formats are places in the table's lists. ``corrected`` applies what is
+    known to be wrong in the documents, each with its source.
     """
     row = _table()["operators"][name]
-    library, category, experimental, on, _off, codes, params = row
+    library, category, experimental, on, off, codes, params = row
     lists = _table()["lists"]
-    products = {p: p in on for p in PRODUCTS} if on is not None else None
+    said = {**dict.fromkeys(on or (), True), **dict.fromkeys(off or (), False)}
+    products = {p: said[p] for p in PRODUCTS if p in said} if on is not None else None
     made = tuple(_documented(p, lists) for p in params)
-    return Entry(name, library, category, bool(experimental), products, tuple(codes or ()), made)
+    found = corrections_of(name) if corrected else ()
+    made = tuple(_corrected(d, found) for d in made)
+    dtypes = {d.param.name: d.dtypes for d in made}
+    generated = kernels.generating(name, [d.param for d in made], dtypes, products)
+    if any(c.field == "entry" for c in found):
+        generated = ()
+    return Entry(
+        name, library, category, bool(experimental), products, tuple(codes or ()), made, generated, found
+    )
+
+
+def documented(name: str) -> Entry | None:
+    """The documented operator of an aclnn name, None where there is none."""
+    return entry(name) if name in _table()["operators"] else None
+
+
+def _corrected(documented: Documented, found: Sequence[Correction]) -> Documented:
+    for correction in found:
+        if correction.parameter != documented.param.name:
+            continue
+        if correction.field == "dtypes":
+            documented = dataclasses.replace(documented, dtypes=tuple(map(str, correction.value)))
+        elif correction.field == "ranks":
+            low, high = map(int, correction.value)
+            documented = dataclasses.replace(documented, ranks=(low, high))
+        elif correction.field == "optional":
+            param = dataclasses.replace(documented.param, optional=bool(correction.value[0]))
+            documented = dataclasses.replace(documented, param=param)
+    return documented
 
 
 def _documented(row: Sequence[Any], lists: Sequence[Sequence[str]]) -> Documented:
@@ -99,13 +166,11 @@ def _documented(row: Sequence[Any], lists: Sequence[Sequence[str]]) -> Documente
 
 
 def generic_contract(found: Entry) -> tuple[Rule, ...]:
-    """Required pointers first, then the documented dtype lists and ranks, parameter by parameter."""
-    pointers = [d.param.name for d in found.params if d.param.is_pointer and not d.param.optional]
-    rules: list[Rule] = [NotNull(tuple(pointers))] if pointers else []
-    tensors = [d for d in found.params if d.param.is_tensor]
-    rules += [DtypeIn((d.param.name,), dict.fromkeys(PRODUCTS, d.dtypes)) for d in tensors if d.dtypes]
-    rules += [Rank((d.param.name,), *d.ranks) for d in tensors if d.ranks is not None]
-    return tuple(rules)
+    """What the documented lists give; for a generated entry what its registrations give."""
+    params = [generic.Lists(d.param, d.dtypes, d.ranks) for d in found.params]
+    if found.generated_by:
+        return generic.generated(params, found.products, found.generated_by)
+    return generic.listed(params)
 
 
 def output_rules(found: Entry) -> dict[str, OutputRule]:
@@ -130,6 +195,8 @@ def operator(name: str) -> Operator:
         products=found.products or {},
         contract=generic_contract(found),
         generic=True,
+        generated=bool(found.generated_by),
+        defaults=kernels.defaults(found.signature.params, found.generated_by),
         outputs=output_rules(found),
         custom=found.products is None,
     )
@@ -152,7 +219,10 @@ def with_reference(name: str, reference: Reference, **changes: Any) -> Operator:
         "reference": reference,
         "summary": " ".join(summary.split()),
         "formula": formula,
-        "defaults": {n: p.default for n, p in parameters.items() if p.default is not p.empty},
+        "defaults": {**base.defaults}
+        | {n: p.default for n, p in parameters.items() if p.default is not p.empty},
         **changes,
     }
+    if made.get("elementwise") and "contract" not in made:
+        made["contract"] = (*base.contract, *generic.of_elementwise(made.get("signature", base.signature)))
     return dataclasses.replace(base, **made)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ascend_opcli.operators.contract import Rule, Variation
 
 Arguments = Mapping[str, Argument]
+Default = bool | int | float | str | tuple[bool | int | float, ...]
 Reference = Callable[..., Any]
 TensorRule = Callable[[str, Shape], "tuple[str, Shape] | None"]
 """How a tensor follows the case's dtype and shape; None is the null pointer. Raises ValueError where it cannot."""
@@ -85,7 +86,7 @@ class Operator:
     generated: bool = False
     contract: tuple[Rule, ...] = ()
     unchecked: tuple[Unchecked, ...] = ()
-    defaults: Mapping[str, bool | int | float | str] = field(default_factory=dict)
+    defaults: Mapping[str, Default] = field(default_factory=dict)
     held: Mapping[str, str] = field(default_factory=dict)
     outputs: Mapping[str, OutputRule] = field(default_factory=dict)
     short: Mapping[str, TensorRule] = field(default_factory=dict)

@@ -15,6 +15,16 @@ PRODUCTS: dict[str, str] = {
     "atlas_training": "Atlas training (910)",
 }
 
+SOC_PRODUCTS: dict[str, str] = {
+    "ascend950": "ascend950",
+    "ascend910_93": "atlas_a3",
+    "ascend910b": "atlas_a2",
+    "ascend310b": "atlas_200i_500_a2",
+    "ascend310p": "atlas_inference",
+    "ascend910": "atlas_training",
+}
+"""SoC families as kernel registrations name them; other families belong to no product that opcli knows."""
+
 # Longest prefix first: ascend910b1 and ascend910_9391 must not be taken for ascend910.
 _SOCS = (
     ("ascend910_93", "atlas_a3"),

@@ -1,4 +1,4 @@
-"""An operator on paper: what ``opcli ops`` prints."""
+"""An operator on paper: what ``opcli ops`` prints. What the documents do not say is unknown."""
 
 from __future__ import annotations
 
@@ -6,34 +6,74 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from ascend_opcli import status as codes
-from ascend_opcli.operators.operator import Operator
+from ascend_opcli.operators import kernels
+from ascend_opcli.operators.catalogued import Documented, Entry
+from ascend_opcli.operators.listing import Listed, Listing
+from ascend_opcli.operators.operator import Operator, snake
 from ascend_opcli.operators.products import PRODUCTS
+from ascend_opcli.operators.signature import Param
+from ascend_opcli.reporting.wording import count_text
+
+WIDTH = 110
 
 
-def list_lines(operators: Iterable[Operator]) -> Iterator[str]:
-    """One line an operator, columns aligned."""
-    rows = [(op.short_name, op.name, op.summary) for op in operators]
-    short, full = (max((len(r[i]) for r in rows), default=0) for i in (0, 1))
-    for row in rows:
-        yield f"{row[0]:<{short}}  {row[1]:<{full}}  {row[2]}"
+def list_lines(rows: Iterable[Listed]) -> Iterator[str]:
+    """One line an operator, columns aligned: both names, category, what it computes where opcli can judge it."""
+    cells = [(snake(row.entry.name), row.entry.name, row.entry.category, _computes(row)) for row in rows]
+    widths = [max((len(cell[i]) for cell in cells), default=0) for i in range(3)]
+    for cell in cells:
+        yield "  ".join([*(f"{text:<{w}}" for text, w in zip(cell, widths, strict=False)), cell[3]]).rstrip()
 
 
-def show_lines(operator: Operator) -> Iterator[str]:
-    """Everything about one operator."""
+def _computes(row: Listed) -> str:
+    return row.judged.summary if row.judged is not None else "-"
+
+
+def count_lines(listing: Listing) -> Iterator[str]:
+    """One line a category: operators, and those with a reference."""
+    counts = listing.counts()
+    width = max(map(len, counts), default=0)
+    yield f"{'category':<{width}}  operators  with a reference"
+    for name, (all_, judged) in counts.items():
+        yield f"{name:<{width}}  {all_:>9,}  {judged:>16,}"
+
+
+def listing_text(listing: Listing) -> str:
+    """The sentence under a list."""
+    judged = sum(row.judged is not None for row in listing.rows)
+    said = f"{count_text(len(listing.rows), 'operator')}, {judged:,} with a reference"
+    for name, number in listing.silent.items():
+        said += f"; {number:,} left out whose documents name no {name}"
+    return said
+
+
+def show_lines(operator: Operator, entry: Entry | None, skeleton: str = "") -> Iterator[str]:
+    """Everything about one operator; ``skeleton`` is a case file of it."""
     yield f"{operator.name}  ({operator.short_name})"
     if operator.summary:
         yield operator.summary
+    if entry is not None:
+        kind = ", experimental" if entry.experimental else ""
+        yield f"{entry.category}, {entry.library}{kind}"
     yield ""
     yield "signature"
     yield f"  {operator.signature.prototype()}"
+    if skeleton:
+        yield ""
+        yield "a case"
+        yield from textwrap.indent(skeleton, "  ").splitlines()
     yield ""
     yield "parameters"
     width = max(len(p.name) for p in operator.signature.params)
     for param in operator.signature.params:
-        default = f", default {operator.defaults[param.name]}" if param.name in operator.defaults else ""
+        default = (
+            f", default {_value(operator.defaults[param.name])}" if param.name in operator.defaults else ""
+        )
         held = f", held as {operator.held[param.name]}" if param.name in operator.held else ""
         optional = ", may be null" if param.optional else ""
-        yield f"  {param.name:<{width}}  {param.io:<3}  {param.type}{optional}{default}{held}"
+        yield f"  {param.name:<{width}}  {param.io:<5}  {param.type}{optional}{default}{held}"
+        if entry is not None:
+            yield from _documented(param, entry)
     if operator.formula:
         yield ""
         yield "formula"
@@ -41,8 +81,12 @@ def show_lines(operator: Operator) -> Iterator[str]:
     yield ""
     yield "products"
     for product, title in PRODUCTS.items():
-        there = ("yes" if operator.supports(product) else "no") if operator.products else "unknown"
+        said = operator.products.get(product) if operator.products else None
+        there = "unknown" if said is None else "yes" if said else "no"
         yield f"  {product:<18} {there:<7}  {title}"
+    if entry is not None:
+        yield from _status_codes(entry)
+        yield from _registrations(operator)
     if operator.contract:
         yield from _contract(operator)
     yield ""
@@ -57,17 +101,92 @@ def show_lines(operator: Operator) -> Iterator[str]:
         yield ""
         yield "divergences from documents and other kernels"
     for divergence in operator.divergences:
-        yield textwrap.fill(divergence.text, 110, initial_indent="  - ", subsequent_indent="    ")
+        yield _item(divergence.text)
+    if entry is not None and entry.corrections:
+        yield ""
+        yield "corrections of the documents"
+        for found in entry.corrections:
+            counts = ", ".join(map(str, found.value)) or "not limited"
+            about = (
+                f"{found.parameter}: {found.field} {counts}"
+                if found.parameter
+                else f"{found.field}: {counts}"
+            )
+            yield _item(f"{about} ({found.source})")
+
+
+def _item(text: str) -> str:
+    return textwrap.fill(text, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+
+
+def _value(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _documented(param: Param, entry: Entry) -> Iterator[str]:
+    """What the documents say of a tensor, and of another parameter that lists dtypes."""
+    found = next((d for d in entry.params if d.param.name == param.name), None)
+    if found is None or (not param.is_tensor and not found.dtypes):
+        return
+    said = [f"dtypes {', '.join(found.dtypes) or 'unknown'}"]
+    if param.is_tensor:
+        said += [
+            f"rank {_ranks(found)}",
+            f"formats {', '.join(found.formats) or 'unknown'}",
+            f"strided {_yes(found.strided)}",
+            f"empty {_yes(found.empty)}",
+        ]
+    yield textwrap.fill("; ".join(said), WIDTH, initial_indent="      ", subsequent_indent="        ")
+
+
+def _ranks(found: Documented) -> str:
+    if found.ranks is None:
+        return "unknown"
+    low, high = found.ranks
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _yes(said: bool | None) -> str:
+    return "unknown" if said is None else "yes" if said else "no"
+
+
+def _status_codes(entry: Entry) -> Iterator[str]:
+    yield ""
+    yield "status codes that the documents name"
+    if not entry.status_codes:
+        yield "  unknown"
+    for code in entry.status_codes:
+        yield f"  {codes.describe(code)}"
+
+
+def _registrations(operator: Operator) -> Iterator[str]:
+    found = kernels.registrations(operator.name.removeprefix("aclnn"))
+    if not found:
+        return
+    yield ""
+    yield f"kernel {operator.name.removeprefix('aclnn')} as registered"
+    for one in found:
+        where = ", ".join(one.socs) or "unknown SoCs"
+        kind = ", experimental" if one.experimental else ""
+        yield f"  {where}{kind}: {count_text(len(one.columns()), 'dtype column')}"
 
 
 def _contract(operator: Operator) -> Iterator[str]:
     kind = "generated entry" if operator.generated else "hand-written entry"
     yield ""
-    if operator.generic:
+    if operator.generic and operator.generated:
+        yield "generic contract of phase 1: its parameters are those of the kernel's registration, so the entry counts"
+        yield "as generated, and its checks come in the order of the generator's runtime"
+    elif operator.generic:
         yield "generic contract of phase 1, from the documented lists alone (the order of checks is not documented)"
     else:
         yield f"contract of phase 1, in the order in which the operator checks ({kind})"
     for rule in operator.contract:
-        yield f"  {codes.describe(rule.status)}: {rule.text()}"
+        text = f"{codes.describe(rule.status)}: {rule.text()}"
+        yield textwrap.fill(
+            text, WIDTH, initial_indent="  ", subsequent_indent="      ", break_long_words=False
+        )
     if operator.unchecked:
         yield "  not checked by the operator: sizes that its kernel would read or write out of bounds"

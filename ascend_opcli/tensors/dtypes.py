@@ -111,7 +111,7 @@ _ALIASES = {
 }
 
 # torch.float16, np.float16, ACL_FLOAT16 and DT_FLOAT16 all name float16.
-_PREFIXES = ("acl_", "dt_", "torch.", "numpy.", "np.")
+PREFIXES = ("acl_", "dt_", "torch.", "numpy.", "np.")
 
 # In aclDataType, but without a NumPy counterpart that both NumPy 1.26 and 2.x can hold.
 _NOT_MADE = frozenset(
@@ -131,7 +131,7 @@ def canonical(word: str) -> str:
     if not isinstance(word, str):
         raise UnknownDType(f"{word!r} is not the name of a dtype")
     bare = word.strip().casefold()
-    for prefix in _PREFIXES:
+    for prefix in PREFIXES:
         bare = bare.removeprefix(prefix)
     name = _ALIASES.get(bare, bare)
     if name in DTYPES:
@@ -140,6 +140,11 @@ def canonical(word: str) -> str:
         raise UnknownDType(f"CANN knows the dtype '{name}', but opcli cannot make data for it")
     listed = ": known are " + ", ".join(DTYPES)
     raise UnknownDType(f"unknown dtype '{word}'" + did_you_mean(bare, [*DTYPES, *_ALIASES], otherwise=listed))
+
+
+def spellings() -> tuple[str, ...]:
+    """Every word for a dtype that :func:`canonical` takes, in small letters and without :data:`PREFIXES`."""
+    return (*DTYPES, *(word for word in _ALIASES if word not in DTYPES))
 
 
 def dtype(name: str) -> DType:

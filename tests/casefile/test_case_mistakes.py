@@ -349,3 +349,11 @@ def test_the_file_itself(tmp_path: Path) -> None:
     (tmp_path / "f.yaml").write_bytes(b"op: \xff\n")
     with pytest.raises(CaseFileError, match=r"f\.yaml:1:5: this is not UTF-8 text"):
         load_file(tmp_path / "f.yaml", check_standard=check)
+
+
+def test_true_is_no_bound_of_a_generator_even_after_1_was_one() -> None:
+    body = (
+        "op: logit_grad\ncases: [{dtype: float32, shape: [4], inputs: {x: {data: {uniform: [0, BOUND]}}}}]\n"
+    )
+    load_text(body.replace("BOUND", "1"), "f.yaml", check_standard=check)
+    assert "uniform needs real numbers" in error_of(body.replace("BOUND", "true"))

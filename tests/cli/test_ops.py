@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
-from tests.conftest import Opcli
+from tests.conftest import CaseFile, Opcli
 
 FIVE = ("amp_update_scale", "batch_norm_elemt_backward", "elu_backward", "logit_grad", "threshold_backward")
 
@@ -56,3 +58,114 @@ def test_a_misspelt_operator_is_exit_2_with_the_nearest(opcli: Opcli) -> None:
     done = opcli("ops", "show", "elu_bakward")
     assert done.code == 2
     assert "did you mean 'elu_backward'?" in done.err
+
+
+# --- the catalog ------------------------------------------------------------------------------------------------
+
+
+def rows(out: str) -> list[list[str]]:
+    return [line.split(None, 3) for line in out.splitlines()]
+
+
+def test_every_documented_operator_is_listed(opcli: Opcli) -> None:
+    done = opcli("ops", "list")
+    found = rows(done.out)
+    assert len(found) == 1072
+    assert ["add", "aclnnAdd", "math", "out = self + alpha other"] in found
+    assert "1,072 operators, " in done.err
+
+
+def test_what_nobody_can_judge_has_a_dash(opcli: Opcli) -> None:
+    assert ["flash_attention_score", "aclnnFlashAttentionScore", "attention", "-"] in rows(
+        opcli("ops", "list").out
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "there", "not_there"),
+    [
+        (["--category", "norm"], "aclnnRmsNorm", "aclnnAdd"),
+        (["--product", "Ascend910B1"], "aclnnAdd", "aclnnApplyAdamW"),  # documented for 950 only
+        (["--product", "atlas_200i_500_a2"], "aclnnRsqrt", "aclnnAdd"),
+        (["--dtype", "bf16"], "aclnnAdd", "aclnnSvd"),
+        (["--dtype", "int4"], "aclnnAscendQuantV3", "aclnnAdd"),
+        (["--has-reference"], "aclnnAdd", "aclnnFlashAttentionScore"),
+        (["--no-reference"], "aclnnFlashAttentionScore", "aclnnAdd"),
+        (["--category", "norm", "--dtype", "float16", "--has-reference"], "aclnnRmsNorm", "aclnnLogit"),
+    ],
+)
+def test_filters_narrow_the_list(opcli: Opcli, arguments: list[str], there: str, not_there: str) -> None:
+    names = [row[1] for row in rows(opcli("ops", "list", *arguments).out)]
+    assert there in names
+    assert not_there not in names
+    assert len(names) < 1072
+
+
+def test_operators_of_which_the_documents_are_silent_are_counted(opcli: Opcli) -> None:
+    done = opcli("ops", "list", "--product", "ascend950")
+    assert "left out whose documents name no product" in done.err
+    assert "aclnnFresnelCos" not in done.out
+    assert "left out whose documents name no dtype" in opcli("ops", "list", "--dtype", "float16").err
+
+
+def test_counts_add_up(opcli: Opcli) -> None:
+    head, *lines = opcli("ops", "list", "--counts").out.splitlines()
+    assert head.split() == ["category", "operators", "with", "a", "reference"]
+    numbers = [[int(n.replace(",", "")) for n in line.split()[1:]] for line in lines]
+    assert sum(all_ for all_, _ in numbers) == 1072
+    assert all(judged <= all_ for all_, judged in numbers)
+    listed = rows(opcli("ops", "list", "--has-reference").out)
+    assert sum(judged for _, judged in numbers) == len(listed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--category", "nrom"], "did you mean 'norm'?"),
+        (["--category", "zzzzzz"], "there are activation, attention,"),
+        (["--product", "atlas_b2"], "did you mean 'atlas_a2'?"),
+        (["--dtype", "flaot16"], "did you mean 'float16'?"),
+    ],
+)
+def test_a_wrong_filter_is_exit_2(opcli: Opcli, arguments: list[str], words: str) -> None:
+    done = opcli("ops", "list", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert words in done.err
+
+
+def test_nothing_found_is_exit_4(opcli: Opcli) -> None:
+    assert opcli("ops", "list", "--category", "rnn", "--has-reference").code == 4
+
+
+def test_show_says_what_the_documents_say_and_unknown_where_they_are_silent(opcli: Opcli) -> None:
+    out = opcli("ops", "show", "aclnnAdd").out
+    assert "math, ops-math" in out
+    assert "rank unknown; formats ND; strided yes; empty unknown" in " ".join(out.split())
+    silent = " ".join(opcli("ops", "show", "aclnnFresnelCos").out.split())
+    assert "dtypes unknown; rank unknown; formats unknown; strided unknown; empty unknown" in silent
+    assert "ascend950 unknown" in silent
+    assert "status codes that the documents name unknown" in silent
+    assert "nobody here" in silent
+
+
+def test_the_case_that_show_prints_runs(opcli: Opcli, case_file: CaseFile) -> None:
+    for name in ("add", "batch_norm_elemt_backward", "foreach_add_list", "layer_norm"):
+        out = opcli("ops", "show", name).out
+        text = out.partition("\na case\n")[2].partition("\n\n")[0]
+        done = opcli("run", case_file(textwrap.dedent(text), f"{name}.yaml"))
+        assert done.code == 0, done.out + done.err
+
+
+def test_show_marks_a_generated_entry_and_its_table(opcli: Opcli) -> None:
+    out = " ".join(opcli("ops", "show", "swi_glu").out.split())
+    assert "counts as generated" in out
+    assert "561003 ACLNN_ERR_INNER_FIND_KERNEL_ERROR: the kernel is registered for ascend950, atlas_a3" in out
+    assert "one column of the kernel table" in out
+    assert "ascend310p, ascend910_93, ascend910b, ascend950" in out
+    assert "default -1" in out
+
+
+def test_show_names_corrections_with_their_source(opcli: Opcli) -> None:
+    out = " ".join(opcli("ops", "show", "is_finite").out.split())
+    assert "corrections of the documents - self: dtypes float32, " in out
+    assert "aclnn_is_finite.cpp" in out

@@ -18,7 +18,7 @@ from ascend_opcli.operators import (
     losses,
 )
 from ascend_opcli.operators.call import make_call
-from ascend_opcli.operators.contract import DtypeIn
+from ascend_opcli.operators.contract import DtypeIn, OnProduct
 from ascend_opcli.operators.evaluate import golden, host_result
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors.layout import resolve, view
@@ -37,8 +37,9 @@ PRODUCTS = ("atlas_a2", "ascend950", "atlas_a3", "atlas_training", "atlas_infere
 
 
 def product_of(operator: Operator) -> str:
-    """A product that the documents list."""
-    return next((p for p in PRODUCTS if operator.supports(p)), "atlas_a2")
+    """A product that the documents list, else one that the kernel is registered for."""
+    registered = [p for rule in operator.contract if isinstance(rule, OnProduct) for p in rule.products]
+    return next((p for p in PRODUCTS if operator.supports(p)), (*registered, "atlas_a2")[0])
 
 
 def accepted(operator: Operator, name: str) -> tuple[str, ...]:

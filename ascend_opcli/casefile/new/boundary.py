@@ -1,0 +1,95 @@
+"""The boundary suite: it walks the edges of the contract, what is just accepted and what is just refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ascend_opcli.casefile.new.calls import Calls
+from ascend_opcli.casefile.new.groups import Group, Point, case_of, plain, tensor_of
+from ascend_opcli.casefile.new.smoke import Commented, first_dtype
+from ascend_opcli.model import Argument, Attribute, TensorSpec
+from ascend_opcli.operators.contract import NO_KERNEL, Variation, predict, refusals
+from ascend_opcli.operators.products import PRODUCTS
+
+DIMS = (2, 3, 2, 2, 2, 2, 2, 2)
+
+
+def boundary(calls: Calls) -> Iterator[Commented]:
+    """Accepted edges first: dtypes, ranks, one element, none; then every refusal that follows from the contract."""
+    dtype = first_dtype(calls)
+    points = tuple(Point(d, calls.base_shape) for d in calls.dtypes)
+    yield "Every dtype that is accepted.", case_of(calls, Group("dtype", "", points))
+    low, high = calls.ranks()
+    edges = [DIMS[:rank] for rank in range(low, high + 1)]
+    ranks = [s for s in edges if calls.accepted(calls.make(dtype, s))]
+    if ranks:
+        lists = tuple(Point(dtype, s) for s in dict.fromkeys([ranks[0], ranks[-1]]))
+        yield "The lowest and the highest rank that are accepted.", case_of(calls, Group("rank", "", lists))
+    for name, shape in (("one", (1,)), ("empty", (0, *calls.base_shape[1:]) if calls.base_shape else (0,))):
+        if calls.accepted(calls.make(dtype, shape)):
+            point = (Point(dtype, shape),)
+            said = "One element." if name == "one" else "No element."
+            yield said, case_of(calls, Group(name, "", point))
+    yield from _varied(calls, dtype)
+
+
+def _varied(calls: Calls, dtype: str) -> Iterator[Commented]:
+    base = calls.make(dtype, calls.base_shape)
+    assert base is not None
+    operator = calls.operator
+    odd = operator.odd(base) if operator.odd is not None else []
+    for variation in odd:
+        if predict(operator, {**base, **variation.changes}, variation.product or calls.product) is None:
+            yield "Unusual, and accepted.", _case(calls, dtype, base, variation, "accepted", 0)
+    seen: set[str] = set()
+    for variation, status in refusals(operator, base, calls.product):
+        if variation.label not in seen and _expressible(variation):
+            seen.add(variation.label)
+            yield _why(status), _case(calls, dtype, base, variation, "refused", status)
+
+
+def _expressible(variation: Variation) -> bool:
+    # Where the documents of a product are not settled either way there is nothing to demand.
+    return variation.product is None or variation.product in PRODUCTS
+
+
+def _why(status: int) -> str:
+    return "Refused: no kernel on this product." if status == NO_KERNEL else "Refused."
+
+
+def _case(
+    calls: Calls, dtype: str, base: dict[str, Argument], variation: Variation, kind: str, status: int
+) -> dict[str, Any]:
+    """The ordinary call with the variation's parameters in place of its own; outputs stand as they are."""
+    case = case_of(calls, Group(f"{kind}-{variation.label}", "", (Point(dtype, calls.base_shape),)))
+    sections: dict[str, dict[str, Any]] = {
+        key: dict(case.get(key, {})) for key in ("inputs", "attrs", "outputs")
+    }
+    for param in calls.operator.signature.params:
+        changed = param.name in variation.changes
+        argument = variation.changes.get(param.name, base[param.name])
+        if param.is_tensor:
+            if param.is_input and changed:
+                sections["inputs"][param.name] = _tensor(argument, param.is_list)
+            elif not param.is_input:
+                sections["outputs"][param.name] = _tensor(argument, param.is_list)
+        elif changed:
+            sections["attrs"][param.name] = plain(argument) if isinstance(argument, Attribute) else None
+    for key, section in sections.items():
+        case.pop(key, None)
+        if section:
+            case[key] = section
+    if variation.product is not None:
+        case["product"] = variation.product
+    if status:
+        case["expect"] = {"status": status}
+    return case
+
+
+def _tensor(argument: Argument, is_list: bool) -> Any:
+    if isinstance(argument, TensorSpec):
+        return [tensor_of(argument)] if is_list else tensor_of(argument)
+    if isinstance(argument, tuple):
+        return [tensor_of(spec) for spec in argument]
+    return None
