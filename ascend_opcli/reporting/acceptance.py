@@ -134,9 +134,12 @@ def environment(run: FinishedRun, text: Text) -> Iterator[str]:
     yield from table([text("item"), text("value")], rows)
 
 
+_RAN = {"host": "on_host", "device": "on_device", "candidate": "on_candidate", "outputs": "on_outputs"}
+
+
 def _ran(run: FinishedRun, text: Text) -> str:
-    backends = sorted(run.summary.backends)
-    return ", ".join(text(f"on_{name}") for name in (["host"] if run.on_host else backends))
+    """What the calls were served by."""
+    return ", ".join(text(_RAN[name]) for name in sorted(run.summary.backends))
 
 
 def _standard(results: Sequence[Result], text: Text) -> Iterator[str]:

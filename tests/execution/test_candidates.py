@@ -83,6 +83,17 @@ def test_a_right_function_passes_and_the_report_names_its_file_and_hash(judge: J
     assert "no operator was run" not in results[""].out
 
 
+def test_no_report_says_that_an_operator_was_run_through_aclnn(judge: Judge, tmp_path: Path) -> None:
+    files = {name: tmp_path / f"r.{name}" for name in ("acceptance", "markdown", "html", "junit", "csv")}
+    judge("", *(word for name, path in files.items() for word in (f"--{name}", path)), function="good")
+    digest = hashlib.sha256((tmp_path / "mine.py").read_bytes()).hexdigest()
+    for name in ("acceptance", "markdown", "html"):
+        assert digest in files[name].read_text("utf-8"), name
+    assert "operators were run through aclnn" not in files["acceptance"].read_text("utf-8")
+    assert "not called through aclnn" in files["acceptance"].read_text("utf-8")
+    assert "no operator was run" not in files["junit"].read_text("utf-8")
+
+
 def test_the_repro_line_runs_the_same_candidate_on_the_same_inputs(judge: Judge, opcli: Opcli) -> None:
     results = judge("\ndef f(x, dy):\n    return dy * 2\n")
     import shlex
@@ -540,11 +551,16 @@ def test_the_golden_is_not_given_to_the_program(opcli: Opcli, case_file: CaseFil
 
 
 def gone(pid: int) -> bool:
-    """Whether a process has ended; one that nobody has waited for yet has."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
+    """Whether a process that was killed ends; one that nobody has waited for yet has."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.05)
+    return False
 
 
 @pytest.mark.parametrize("kind", ["function", "program"])
