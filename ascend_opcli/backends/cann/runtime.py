@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -178,10 +178,23 @@ class Runtime:
             return str(text) if code == 0 else ""
         return ""
 
-    def set_deterministic(self, level: int) -> bool:
-        """Ask for ACL_OPT_DETERMINISTIC; False where this CANN cannot be asked."""
+    @contextlib.contextmanager
+    def deterministic(self, level: int | None) -> Iterator[None]:
+        """ACL_OPT_DETERMINISTIC at ``level`` for a while, then 0 again, as CANN has it; None leaves it alone.
+
+        The option is the process's: left as it is, it would change the cases that follow. Raises
+        SurroundingsError where this CANN cannot be asked.
+        """
+        if level is None:
+            yield
+            return
         setter: Callable[[int, int], int] | None = getattr(self._acl.rt, "set_sys_param_opt", None)
-        return setter is not None and setter(OPT_DETERMINISTIC, level) == 0
+        if setter is None or setter(OPT_DETERMINISTIC, level) != 0:
+            raise SurroundingsError("this CANN cannot be asked for ACL_OPT_DETERMINISTIC")
+        try:
+            yield
+        finally:
+            setter(OPT_DETERMINISTIC, 0)
 
     def error_text(self) -> str:
         """The messages of this thread since the last call; asking clears them, so ask once."""

@@ -198,10 +198,7 @@ class Stage:
     def _make(self, announce: Announce) -> None:
         request, runtime = self._request, self._runtime
         announce("the preparation")
-        if request.case.deterministic is not None and not runtime.set_deterministic(
-            request.case.deterministic
-        ):
-            raise SurroundingsError("this CANN cannot be asked for ACL_OPT_DETERMINISTIC")
+        self._stack.enter_context(runtime.deterministic(request.case.deterministic))
         l2 = runtime.l2_bytes()
         if l2 is None:
             self._notes.append(

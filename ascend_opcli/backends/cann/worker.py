@@ -50,11 +50,9 @@ class Session:
         """One case; a runtime call that fails outside the case's own call is an error of the surroundings."""
         try:
             call = make_call(case, signature, product)
-            if case.deterministic is not None or case.repeat > 1:
-                level = 1 if case.deterministic is None else case.deterministic
-                if not self.runtime.set_deterministic(level):
-                    return Outcome("device", error="this CANN cannot be asked for ACL_OPT_DETERMINISTIC")
-            return execute(self.runtime, self.libraries, signature, case, call, announce)
+            level = 1 if case.deterministic is None and case.repeat > 1 else case.deterministic
+            with self.runtime.deterministic(level):
+                return execute(self.runtime, self.libraries, signature, case, call, announce)
         except AclFailure as failure:
             return failure_outcome(failure)
         except OpcliError as error:
