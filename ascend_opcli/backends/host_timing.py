@@ -62,6 +62,7 @@ class Stage:
     calls: Sequence[Call]
     cold: bool = True
     clock: Clock = time.perf_counter
+    sample: float = 0.025
     cache: int = field(default_factory=last_level_cache)
     first: float = 0.0
     launches: int = 0
@@ -77,14 +78,18 @@ class Stage:
         begun = self.clock()
         host_result(self.operator, self.calls[0])
         self.first = self.clock() - begun
-        self.launches = len(self.calls)
-        self.draw()
-        if not self.flush:
+        self.launches = 1
+        once = self.draw()  # the first call of all also loads what it needs
+        self.launches = max(1, min(len(self.calls), int(self.sample / max(once, 1e-9))))
+        if self.launches == len(self.calls):
+            self.draw()
+        if not self.flush and self.launches == len(self.calls):
             rounds = int(ENOUGH / max(self.draw() * self.launches, 1e-9)) + 1
             self.launches *= min(rounds, 1000)
 
     def draw(self) -> float:
-        """Seconds a call: the flush, then every set once (or in turns, where nothing is flushed)."""
+        """Seconds a call: the flush, then every set once (in turns where nothing is flushed, fewer where they are
+        slow)."""
         if self._waste is not None:
             self._waste += 1  # reads and writes every line
         todo = [self.calls[(self._next + i) % len(self.calls)] for i in range(self.launches)]

@@ -20,6 +20,7 @@ from ascend_opcli.operators.products import product as product_named
 
 if TYPE_CHECKING:
     from ascend_opcli.backends.cann.device import Device
+    from ascend_opcli.backends.cann.timing import Prepare
 
 HOST_SETS = 4
 HOST_SET_BYTES = 64 << 20
@@ -27,11 +28,15 @@ HOST_SET_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How a case is timed: with a cold cache, on how many input sets (0: as many as suit), reusing executors."""
+    """How a case is timed: with a cold cache, on how many input sets (0: as many as suit), reusing executors.
+
+    ``sample`` is how many seconds a sample of a slow kernel may take; one launch is always made.
+    """
 
     cold: bool = True
     sets: int = 0
     reuse: bool = True
+    sample: float = 0.025
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +118,7 @@ class HostBench:
             make_call(dataclasses.replace(case, seed=case.seed + i), operator.signature, product)
             for i in range(1, count)
         ]
-        stage = host_timing.Stage(operator, calls, cold=how.cold, clock=self.clock)
+        stage = host_timing.Stage(operator, calls, cold=how.cold, clock=self.clock, sample=how.sample)
         return _OnHost(stage)
 
 
@@ -166,8 +171,7 @@ class DeviceBench:
         hazard = unchecked(operator, case.arguments)
         if hazard is not None:
             raise NoTime(Outcome(self.name, findings=(f"not checked by the operator: {hazard}",)))
-        request = timing.Prepare(operator.signature, case, product, how.cold, how.sets, how.reuse)
-        reply = self._device.ask(request)
+        reply = self._device.ask(_request(operator, case, product, how))
         if not isinstance(reply, timing.Prepared):
             raise NoTime(_outcome(reply))
         return _OnDevice(self._device, reply)
@@ -221,16 +225,25 @@ class _OnDevice:
 
 
 def kernel_times(
-    program: str, device: int, opp: Path | None
+    program: str, device: int, opp: Path | None, *, builtin: bool = False
 ) -> Callable[[Operator, Case, str, How], list[float]]:
-    """Kernel task durations by the msprof at ``program``, in seconds a call. Raises SurroundingsError."""
-    from ascend_opcli.backends.cann import msprof, timing
+    """Kernel task durations by the msprof at ``program``, in seconds a call. Raises SurroundingsError.
+
+    ``builtin`` leaves out every custom package.
+    """
+    from ascend_opcli.backends.cann import msprof
 
     def times(operator: Operator, case: Case, product: str, how: How) -> list[float]:
-        request = timing.Prepare(operator.signature, case, product, how.cold, how.sets, how.reuse)
-        return msprof.profile(program, request, device=device, opp=opp)
+        request = _request(operator, case, product, how)
+        return msprof.profile(program, request, device=device, opp=opp, builtin=builtin)
 
     return times
+
+
+def _request(operator: Operator, case: Case, product: str, how: How) -> Prepare:
+    from ascend_opcli.backends.cann.timing import Prepare
+
+    return Prepare(operator.signature, case, product, how.cold, how.sets, how.reuse, how.sample)
 
 
 def _outcome(reply: object) -> Outcome:

@@ -31,7 +31,9 @@ MAX_VOICE = 64 * 1024
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Options:
-    """How to run: the device's number, an operator package that goes first, seconds a case, live output.
+    """How to run: the device's number, an operator package that goes first, a timeout, live output.
+
+    ``timeout`` is in seconds, for a case that is run, and for each step of one that is timed.
 
     ``builtin`` leaves out every custom package: the operators are those that CANN ships.
     """
@@ -118,7 +120,7 @@ class Device:
             self._plog.mark()
         try:
             self._pipe.send(request)
-            reply = self._wait()
+            reply = self._wait(each_step=True)
         except (EOFError, OSError):
             reply = self._dead("the preparation")
         if not isinstance(reply, Outcome):
@@ -170,7 +172,8 @@ class Device:
             raise SurroundingsError(said)
         self.soc = said
 
-    def _wait(self) -> object:
+    def _wait(self, *, each_step: bool = False) -> object:
+        """The worker's answer. The timeout bounds all of it, or with ``each_step`` every step that it announces."""
         assert self._pipe is not None
         deadline = time.monotonic() + self._options.timeout
         step = "the preparation"
@@ -185,6 +188,8 @@ class Device:
             if word == "done":
                 return said
             step = said
+            if each_step:
+                deadline = time.monotonic() + self._options.timeout
 
     def _dead(self, step: str) -> Outcome:
         cause = self._cause()
