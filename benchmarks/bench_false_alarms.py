@@ -39,7 +39,9 @@ def main(runs: int, budget: str) -> None:
         for number in range(runs + 1):
             held = ("--baseline", str(saved)) if number else ()
             command = [sys.executable, "-m", "ascend_opcli", "bench", *CASE, "--time", budget, *held]
-            following = Path(folder) / "next.json"  # a run that is called slower would not replace its own baseline
+            following = (
+                Path(folder) / "next.json"
+            )  # a run that is called slower would not replace its own baseline
             done = subprocess.run(
                 [*command, "--save", str(following), "--json", str(report)],
                 env={**environment, "SIM_CANN_SEED": str(number + 1)},
@@ -58,7 +60,9 @@ def main(runs: int, budget: str) -> None:
             lost += case["verdict"] != "OK"
             missed += not comparison["low"] <= 1 <= comparison["high"]
     said = ", ".join(f"{count} {word}" for word, count in words.most_common())
-    print(f"{runs} comparisons of equal runs: {said}; the 99 % interval missed 1 in {missed}; {lost} rows UNSURE")
+    print(
+        f"{runs} comparisons of equal runs: {said}; the 99 % interval missed 1 in {missed}; {lost} rows UNSURE"
+    )
     print(f"{time.perf_counter() - begun:.0f} s")
 
 
