@@ -423,7 +423,7 @@ class Result:
 class Statistics:
     """Samples of the time of one call, in seconds, in the order in which they were taken.
 
-    ``low`` and ``high`` bound the median with 95 % confidence.
+    ``low`` and ``high`` bound the median with 95 % confidence, although sampling stops when they are near each other.
     """
 
     samples: tuple[float, ...]
@@ -495,7 +495,8 @@ class Measurement:
     """One case timed. ``bytes`` are read and written by a call, ``copy`` and ``peak`` are bytes a second.
 
     ``statistics`` is None where there is no time to report: the result was wrong, or nothing was run.
-    ``stream`` keeps the time between events where ``statistics`` hold kernel times of a profiler.
+    ``stream`` keeps the time between events where ``statistics`` hold kernel times of a profiler. ``operations``
+    is None where nobody knows how many a call does. ``checked`` is False where the result was not judged.
     """
 
     name: str
@@ -513,13 +514,14 @@ class Measurement:
     flush: int = 0
     bytes: int = 0
     elements: int = 0
-    operations: int = 0
+    operations: int | None = None
     copy: float | None = None
     peak: float | None = None
     comparison: Comparison | None = None
     notes: tuple[str, ...] = ()
     served_by: str = ""
     inputs_sha256: str = ""
+    checked: bool = True
 
     @property
     def rate(self) -> float | None:
@@ -527,3 +529,10 @@ class Measurement:
         if self.statistics is None or not self.statistics.median > 0:
             return None
         return self.bytes / self.statistics.median
+
+    @property
+    def operation_rate(self) -> float | None:
+        """Operations a second at the median time, None where their number is not known."""
+        if self.statistics is None or not self.statistics.median > 0 or self.operations is None:
+            return None
+        return self.operations / self.statistics.median

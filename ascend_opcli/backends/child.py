@@ -112,8 +112,11 @@ class Child:
             raise SurroundingsError(said)
         return said
 
-    def ask(self, request: object, timeout: float | None = None) -> Any:
-        """The answer to a request, or how the process was lost over it."""
+    def ask(self, request: object, timeout: float | None = None, *, each_step: bool = False) -> Any:
+        """The answer to a request, or how the process was lost over it.
+
+        The timeout bounds all of it, or with ``each_step`` every step that it announces.
+        """
         timeout = self._timeout if timeout is None else timeout
         assert self._pipe is not None
         step = FIRST_STEP
@@ -131,6 +134,8 @@ class Child:
                 if word in ("done", "last"):
                     return said
                 step = said
+                if each_step:
+                    deadline = time.monotonic() + timeout
         except (EOFError, OSError):
             cause = self._cause()
             self.stop()

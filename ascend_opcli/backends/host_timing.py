@@ -66,6 +66,7 @@ class Stage:
     nbytes: int
     cold: bool = True
     clock: Clock = time.perf_counter
+    sample: float = 0.025
     cache: int = field(default_factory=last_level_cache)
     wait: Callable[[], None] = _nothing
     refresh: Callable[[], None] = _nothing
@@ -84,14 +85,18 @@ class Stage:
         self.run(self.calls[0])
         self.wait()
         self.first = self.clock() - begun
-        self.launches = len(self.calls)
-        self.draw()
-        if not self.flush and not self.once:
+        self.launches = 1
+        alone = self.draw()  # the first call of all also loads what it needs
+        self.launches = max(1, min(len(self.calls), int(self.sample / max(alone, 1e-9))))
+        if self.launches == len(self.calls):
+            self.draw()
+        if not self.flush and not self.once and self.launches == len(self.calls):
             rounds = int(ENOUGH / max(self.draw() * self.launches, 1e-9)) + 1
             self.launches *= min(rounds, 1000)
 
     def draw(self) -> float:
-        """Seconds a call: the flush, then every set once (or in turns, where nothing is flushed)."""
+        """Seconds a call: the flush, then every set once (in turns where nothing is flushed, fewer where they are
+        slow)."""
         self.refresh()
         if self._waste is not None:
             self._waste += 1  # reads and writes every line

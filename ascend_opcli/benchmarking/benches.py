@@ -22,6 +22,7 @@ from ascend_opcli.operators.products import product as product_named
 
 if TYPE_CHECKING:
     from ascend_opcli.backends.cann.device import Device
+    from ascend_opcli.backends.cann.timing import Prepare
 
 HOST_SETS = 4
 HOST_SET_BYTES = 64 << 20
@@ -29,11 +30,15 @@ HOST_SET_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How a case is timed: with a cold cache, on how many input sets (0: as many as suit), reusing executors."""
+    """How a case is timed: with a cold cache, on how many input sets (0: as many as suit), reusing executors.
+
+    ``sample`` is how many seconds a sample of a slow kernel may take; one launch is always made.
+    """
 
     cold: bool = True
     sets: int = 0
     reuse: bool = True
+    sample: float = 0.025
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,8 @@ class HostBench:
         ]
         # In the compute dtype, in blocks, the result rounded to each output's dtype.
         run = functools.partial(host_result, operator)
-        return _OnHost(host_timing.Stage(calls, run, size, cold=how.cold, clock=self.clock), operator)
+        stage = host_timing.Stage(calls, run, size, cold=how.cold, clock=self.clock, sample=how.sample)
+        return _OnHost(stage, operator)
 
 
 class _OnHost:
@@ -169,8 +175,7 @@ class DeviceBench:
         hazard = unchecked(operator, case.arguments)
         if hazard is not None:
             raise NoTime(Outcome(self.name, findings=(f"not checked by the operator: {hazard}",)))
-        request = timing.Prepare(operator.signature, case, product, how.cold, how.sets, how.reuse)
-        reply = self._device.ask(request)
+        reply = self._device.ask(_request(operator, case, product, how))
         if not isinstance(reply, timing.Prepared):
             raise NoTime(_outcome(reply))
         return _OnDevice(self._device, reply)
@@ -224,16 +229,25 @@ class _OnDevice:
 
 
 def kernel_times(
-    program: str, device: int, opp: Path | None
+    program: str, device: int, opp: Path | None, *, builtin: bool = False
 ) -> Callable[[Operator, Case, str, How], list[float]]:
-    """Kernel task durations by the msprof at ``program``, in seconds a call. Raises SurroundingsError."""
-    from ascend_opcli.backends.cann import msprof, timing
+    """Kernel task durations by the msprof at ``program``, in seconds a call. Raises SurroundingsError.
+
+    ``builtin`` leaves out every custom package.
+    """
+    from ascend_opcli.backends.cann import msprof
 
     def times(operator: Operator, case: Case, product: str, how: How) -> list[float]:
-        request = timing.Prepare(operator.signature, case, product, how.cold, how.sets, how.reuse)
-        return msprof.profile(program, request, device=device, opp=opp)
+        request = _request(operator, case, product, how)
+        return msprof.profile(program, request, device=device, opp=opp, builtin=builtin)
 
     return times
+
+
+def _request(operator: Operator, case: Case, product: str, how: How) -> Prepare:
+    from ascend_opcli.backends.cann.timing import Prepare
+
+    return Prepare(operator.signature, case, product, how.cold, how.sets, how.reuse, how.sample)
 
 
 def _outcome(reply: object) -> Outcome:

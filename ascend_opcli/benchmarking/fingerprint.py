@@ -22,6 +22,8 @@ NAMES = {
     "backend": "backend",
     "timer": "timer",
     "cache": "cache",
+    "sets": "input sets",
+    "executors": "executors",
     "soc": "SoC",
     "cann": "CANN",
     "driver": "driver",

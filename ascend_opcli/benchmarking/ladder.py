@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ascend_opcli.benchmarking.shapes import attributes_for, candidates
 from ascend_opcli.casefile.build import Declared
 from ascend_opcli.casefile.expectations import CheckStandard
 from ascend_opcli.casefile.inline import Options, parse
@@ -13,10 +15,10 @@ from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Argument, Case, Shape, TensorSpec
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.contract import Refusal, predict
+from ascend_opcli.operators.cost import specs
 from ascend_opcli.operators.custom import resolve
 from ascend_opcli.operators.evaluate import ReferenceFailure, host_result
 from ascend_opcli.operators.operator import Operator
-from ascend_opcli.tensors.dtypes import DTYPES
 
 TAG = "bench"
 
@@ -59,7 +61,24 @@ def of_cases(cases: Sequence[Case], *, picked: bool = False) -> list[Rung]:
     tagged = {case.path for case in cases if TAG in case.tags}
     kept = [case for case in cases if picked or TAG in case.tags or case.path not in tagged]
     running = [case for case in kept if case.status is None or case.status.code == 0]
-    return [Rung(case.id, case) for case in running or kept]
+    return _unique([Rung(case.id, case) for case in running or kept])
+
+
+def _unique(rungs: Sequence[Rung]) -> list[Rung]:
+    """Rungs under names of their own: where files share their name the folders are in it too, then a number."""
+    counts = Counter(rung.name for rung in rungs)
+    made: list[Rung] = []
+    used: set[str] = set()
+    for rung in rungs:
+        case = rung.case
+        folders = counts[rung.name] > 1 and case.path and rung.name == case.id
+        name = f"{case.path.replace(chr(92), '/')}::{case.name}" if folders else rung.name
+        bare, number = name, 2
+        while name in used:
+            name, number = f"{bare}#{number}", number + 1
+        used.add(name)
+        made.append(dataclasses.replace(rung, name=name))
+    return made
 
 
 def of_operator(
@@ -72,63 +91,111 @@ def of_operator(
 ) -> list[Rung]:
     """An operator over shapes and dtypes; those of the default ladder that it refuses are left out.
 
-    Raises UsageError where no rung can be made.
+    Raises UsageError where no rung can be made, with what to give instead.
     """
     operator = resolve(wanted.op, signature=declared(wanted.op) if declared is not None else None)
-    shapes = list(wanted.shapes) or [_shape_text(s) for s in default_shapes(operator, sizes)]
-    attrs = [*wanted.attrs, *_sample_attributes(operator, wanted.attrs)]
-    made: list[Rung] = []
+    why = ""
     failure: UsageError | None = None
-    for dtypes in (wanted.dtypes,) if wanted.dtypes else (FLOATS, OTHERS):
-        for dtype in dtypes:
-            computes: bool | None = None
-            for shape in shapes:
-                options = Options(
-                    wanted.op, dtype, shape, attrs, wanted.inputs, (), None, wanted.product, None, wanted.seed
-                )
-                try:
-                    case = parse(options, check_standard=check_standard, declared=declared)
-                except UsageError as error:
-                    if wanted.dtypes and wanted.shapes:
-                        raise
-                    failure = failure or error
-                    continue
-                refused = isinstance(predict(operator, case.arguments, product), Refusal)
-                if not wanted.dtypes:
-                    if computes is None and not refused:
-                        computes = _computes(operator, case, product)
-                    if refused or not computes:
-                        continue
-                # Tensors of a fixed shape or dtype make the same case of several rungs.
-                if all(rung.case.arguments != case.arguments for rung in made):
-                    made.append(_named(operator, dtype, case, wanted))
-        if made:
-            break
-    if not made:
-        if failure is not None:
-            raise failure
-        raise UsageError(
-            f"no dtype of the default ladder suits {operator.name} on {product}: name one with --dtype"
+    for shapes in [list(wanted.shapes)] if wanted.shapes else candidates(operator, sizes):
+        climb = _Climb(wanted, operator, product, check_standard, declared)
+        for dtypes in (wanted.dtypes,) if wanted.dtypes else (FLOATS, OTHERS):
+            for dtype in dtypes:
+                climb.add(dtype, shapes)
+            if climb.made:
+                return _unique(climb.made)
+        why, failure = climb.why or why, climb.failure or failure
+    if failure is not None and not why:
+        raise failure
+    raise UsageError(_nothing_suits(operator, wanted, product, why))
+
+
+def _nothing_suits(operator: Operator, wanted: Wanted, product: str, why: str) -> str:
+    """What to give where no rung could be made."""
+    reason = f" ({why})" if why else ""
+    if wanted.shapes:
+        return (
+            f"no dtype of the default ladder suits {operator.name} with these shapes on {product}{reason}:"
+            " name one with --dtype, or another --shape"
         )
-    return made
+    inputs = " ".join(f"--in {p.name}=SPEC" for p in operator.signature.inputs)
+    example = _shape_text(operator.sample_shape)
+    named = f" as {', '.join(wanted.dtypes)}" if wanted.dtypes else ""
+    return (
+        f"no shape of the default ladder suits {operator.name}{named} on {product}{reason}:"
+        f" name one with --shape, such as --shape {example}, or its tensors with {inputs}"
+    )
 
 
-def _computes(operator: Operator, case: Case, product: str) -> bool:
-    """Whether the reference can work a rung through: what an operator's documents leave open, its mathematics may not.
+class _Climb:
+    """The rungs of an operator as they are found, and why others are none."""
 
-    Only tried where it costs next to nothing; a larger rung is taken as it is.
-    """
-    if operator.reference is None or traffic(operator, case.arguments)[1] > PROBE:
+    def __init__(
+        self,
+        wanted: Wanted,
+        operator: Operator,
+        product: str,
+        check_standard: CheckStandard,
+        declared: Declared | None,
+    ) -> None:
+        self._wanted, self._operator, self._product = wanted, operator, product
+        self._check_standard, self._declared = check_standard, declared
+        self.made: list[Rung] = []
+        self.failure: UsageError | None = None
+        self.why = ""
+
+    def add(self, dtype: str, shapes: Sequence[str]) -> None:
+        """The rungs of a dtype; none where its smallest is refused or cannot be computed."""
+        wanted, operator = self._wanted, self._operator
+        computes: bool | None = None
+        for shape in shapes:
+            try:
+                case = self._case(dtype, shape)
+            except UsageError as error:
+                if wanted.dtypes and wanted.shapes:
+                    raise
+                self.failure = self.failure or error
+                continue
+            if not (wanted.dtypes and wanted.shapes):
+                refusal = predict(operator, case.arguments, self._product)
+                if isinstance(refusal, Refusal):
+                    self.why = self.why or str(refusal.rule)
+                    continue
+                if computes is None:
+                    computes = self._computes(case)
+                if not computes:
+                    continue
+            # Tensors of a fixed shape or dtype make the same case of several rungs.
+            if all(rung.case.arguments != case.arguments for rung in self.made):
+                self.made.append(_named(operator, dtype, shape, case, wanted))
+
+    def _case(self, dtype: str, shape: str) -> Case:
+        wanted = self._wanted
+        attrs = [*wanted.attrs, *_sample_attributes(self._operator, wanted.attrs, shape)]
+        options = Options(
+            wanted.op, dtype, shape, attrs, wanted.inputs, (), None, wanted.product, None, wanted.seed
+        )
+        return parse(options, check_standard=self._check_standard, declared=self._declared)
+
+    def _computes(self, case: Case) -> bool:
+        """Whether the reference can work a rung through: what an operator's documents leave open, its mathematics
+        may not. Only tried where it costs next to nothing; a larger rung is taken as it is.
+        """
+        operator = self._operator
+        if operator.reference is None or elements_of(case.arguments.values()) > PROBE:
+            return True
+        try:
+            host_result(operator, make_call(case, operator.signature, self._product))
+        except (ReferenceFailure, ValueError) as error:
+            self.why = self.why or " ".join(str(error).split())
+            return False
         return True
-    try:
-        host_result(operator, make_call(case, operator.signature, product))
-    except (ReferenceFailure, ValueError):
-        return False
-    return True
 
 
-def _named(operator: Operator, dtype: str, case: Case, wanted: Wanted) -> Rung:
-    parts = [operator.short_name, dtype, _shape_text(lead_shape(case.arguments.values())), *wanted.attrs]
+def _named(operator: Operator, dtype: str, shape: str, case: Case, wanted: Wanted) -> Rung:
+    """The rung under operator, dtype and shape: the one that was asked for, where a tensor has it."""
+    if shape not in [_shape_text(spec.shape) for spec in specs(list(case.arguments.values()))]:
+        shape = _shape_text(lead_shape(case.arguments.values()))
+    parts = [operator.short_name, dtype, shape, *wanted.attrs]
     parts += [f"in:{text}" for text in wanted.inputs]
     name = "/".join(parts)
     return Rung(name, dataclasses.replace(case, name=name.partition("/")[2]))
@@ -139,14 +206,6 @@ def lead_shape(arguments: Iterable[Argument]) -> Shape:
     return max(specs(arguments), key=lambda spec: spec.count, default=_NONE).shape
 
 
-def specs(arguments: Iterable[Argument]) -> Iterator[TensorSpec]:
-    """Every tensor, the members of lists too."""
-    for argument in arguments:
-        for spec in argument if isinstance(argument, tuple) else (argument,):
-            if isinstance(spec, TensorSpec):
-                yield spec
-
-
 _NONE = TensorSpec("float32", (), None, (), 0, ())
 
 
@@ -154,21 +213,13 @@ def _shape_text(shape: Shape) -> str:
     return "x".join(map(str, shape)) if shape else "scalar"
 
 
-def default_shapes(operator: Operator, sizes: Sequence[int]) -> list[Shape]:
-    """Shapes of the given numbers of elements: rows of 1024, or [N, 64, L] where an axis is a channel."""
-    if len(operator.sample_shape) < 2 and operator.sample_shape:
-        return [operator.sample_shape]
-    if operator.elementwise or operator.reference is None:
-        return [(size // 1024, 1024) for size in sizes]
-    return [(max(1, size >> 16), 64, min(size >> 6, 1024)) for size in sizes]
-
-
-def _sample_attributes(operator: Operator, given: Sequence[str]) -> list[str]:
+def _sample_attributes(operator: Operator, given: Sequence[str], shape: str) -> list[str]:
     """``name=value`` for attributes without a default, where the operator has an ordinary value for them."""
     named = {text.partition("=")[0].strip() for text in given}
+    values = {**operator.sample_attributes, **attributes_for(operator, shape)}
     return [
         f"{name}={_attribute_text(value)}"
-        for name, value in operator.sample_attributes.items()
+        for name, value in values.items()
         if name not in named and name not in operator.defaults
     ]
 
@@ -182,19 +233,9 @@ def _attribute_text(value: object) -> str:
 # --- what a call moves ------------------------------------------------------------------------------------------
 
 
-def traffic(operator: Operator, arguments: Mapping[str, Argument]) -> tuple[int, int]:
-    """Bytes that a call must read and write, and the elements of its largest tensor.
-
-    Every input is read once and every output written once; a tensor that is both counts twice. Only the elements
-    of the views count, not the gaps between them.
-    """
-    moved = largest = 0
-    for param in operator.signature.params:
-        for spec in specs([arguments.get(param.name)]):
-            size = spec.count * DTYPES[spec.dtype].itemsize
-            moved += size * (param.is_input + param.is_output)
-            largest = max(largest, spec.count)
-    return moved, largest
+def elements_of(arguments: Iterable[Argument]) -> int:
+    """The elements of the largest tensor."""
+    return max((spec.count for spec in specs(arguments)), default=0)
 
 
 def amount(text: str, elements: int) -> int:

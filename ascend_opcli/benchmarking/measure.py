@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -12,9 +13,9 @@ import numpy as np
 from ascend_opcli.benchmarking import ladder, timing
 from ascend_opcli.benchmarking.baselines import Baseline
 from ascend_opcli.benchmarking.benches import Bench, How, NoTime, Stage
-from ascend_opcli.benchmarking.ladder import Rung, traffic
+from ascend_opcli.benchmarking.ladder import Rung
 from ascend_opcli.casefile.applies import not_here
-from ascend_opcli.errors import ExitCode
+from ascend_opcli.errors import ExitCode, OpcliError, SurroundingsError
 from ascend_opcli.model import (
     Call,
     Case,
@@ -25,8 +26,10 @@ from ascend_opcli.model import (
     Statistics,
     Tensor,
     Timed,
+    Verdict,
     Word,
 )
+from ascend_opcli.operators import cost
 from ascend_opcli.operators.call import make_call, with_result_shapes
 from ascend_opcli.operators.custom import operator_of
 from ascend_opcli.operators.evaluate import ReferenceFailure, golden
@@ -34,7 +37,10 @@ from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
 from ascend_opcli.tensors.dtypes import DTYPES, widen
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.verdict import judge_outputs, judge_status
+from ascend_opcli.verification.verdict import apply_known_issue, judge_outputs, judge_status
+
+LEAST_SAMPLE = 5e-3
+"""Seconds: where a sample's share of the budget is less, it is what the flush costs anyway."""
 
 SHORT = 20e-6
 """Seconds below which what lies between two launches counts in the time between events."""
@@ -50,7 +56,7 @@ class Settings:
     ``precision`` is the share to which the median is to be known, ``budget`` the seconds a case may be sampled,
     ``tolerance`` the share by which a time may grow. ``bytes`` and ``operations`` override what a call moves
     and does (:func:`ladder.amount`); ``peak`` is bytes a second. ``compared`` says that the samples will be held
-    against others.
+    against others, ``today`` whether a known issue has expired.
     """
 
     precision: float = 0.02
@@ -65,6 +71,7 @@ class Settings:
     allow_code: bool = False
     cann: str | None = None
     compared: bool = False
+    today: datetime.date = dataclasses.field(default_factory=datetime.date.today)
     clock: Callable[[], float] = time.perf_counter
 
     @property
@@ -73,13 +80,19 @@ class Settings:
         else the ratio's interval would reach past it on either side, and the word would be UNSURE."""
         return min(self.precision, self.tolerance / 5) if self.compared else self.precision
 
+    @property
+    def timed_how(self) -> How:
+        """How a case is timed, its samples so short that enough of them fit into the budget."""
+        return dataclasses.replace(self.how, sample=max(LEAST_SAMPLE, self.budget / timing.LEAST))
+
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """The package that times are held against, pair by pair."""
+    """The package that times are held against, pair by pair; ``kernel_times`` are its own by a profiler."""
 
     bench: Bench
     name: str
+    kernel_times: KernelTimes | None = None
 
 
 def measure(
@@ -101,19 +114,35 @@ def measure(
         try:
             made = _one(rung, blank, bench, settings, against, kernel_times)
         except NoTime as none:
-            word, reason = _why(rung.case, none.outcome)
+            word, reason = _why(rung.case, none.outcome, settings.today)
             made = dataclasses.replace(blank, word=word, reason=reason, served_by=none.outcome.served_by)
-        except (MemoryError, ReferenceFailure, ValueError) as error:
-            made = dataclasses.replace(blank, word=Timed.ERROR, reason=str(error) or type(error).__name__)
+        except (MemoryError, ReferenceFailure, ValueError, SurroundingsError) as error:
+            made = dataclasses.replace(blank, word=Timed.ERROR, reason=_sentence(error))
+        except OpcliError:
+            raise
+        except Exception as error:
+            # Whatever goes wrong with one case, the others are still timed and reported.
+            reason = f"{type(error).__name__}: {_sentence(error)}"
+            made = dataclasses.replace(blank, word=Timed.ERROR, reason=reason)
         if baseline is not None:
-            held = baseline.held_against(made, bench.fingerprint, settings.tolerance)
-            made = dataclasses.replace(made, comparison=held)
+            made = _held(made, baseline, bench, settings)
         yield made
+
+
+def _held(made: Measurement, baseline: Baseline, bench: Bench, settings: Settings) -> Measurement:
+    comparison = baseline.held_against(made, bench.fingerprint, settings.tolerance, settings.precision)
+    old = baseline.saved.get(made.name)
+    note = ("the baseline's result was not checked",) if old is not None and not old.checked else ()
+    return dataclasses.replace(made, comparison=comparison, notes=(*made.notes, *note))
+
+
+def _sentence(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _blank(rung: Rung, bench: Bench, settings: Settings, copy: float) -> Measurement:
     case = rung.case
-    spec = max(ladder.specs(case.arguments.values()), key=lambda s: s.count, default=None)
+    spec = max(cost.specs(case.arguments.values()), key=lambda s: s.count, default=None)
     return Measurement(
         rung.name,
         case,
@@ -140,7 +169,7 @@ def _one(
     if reason is not None:
         return dataclasses.replace(blank, reason=reason)
     operator = operator_of(case, allow_code=settings.allow_code)
-    moved, elements = traffic(operator, case.arguments)
+    moved, elements = cost.moved(operator, case.arguments), ladder.elements_of(case.arguments.values())
     if elements == 0:
         return dataclasses.replace(blank, reason="the tensors are empty: there is nothing to time")
     case, call = with_result_shapes(case, make_call(case, operator.signature, product), operator)
@@ -153,10 +182,12 @@ def _one(
         blank,
         bytes=ladder.amount(settings.bytes, elements) if settings.bytes is not None else moved,
         elements=elements,
-        operations=ladder.amount(settings.operations, elements) if settings.operations is not None else 0,
+        operations=ladder.amount(settings.operations, elements)
+        if settings.operations is not None
+        else cost.operations(operator, case.arguments),
         inputs_sha256=call.inputs_sha256,
     )
-    stage = bench.prepare(operator, case, product, settings.how)
+    stage = bench.prepare(operator, case, product, settings.timed_how)
     about = stage.about
     blank = dataclasses.replace(
         blank,
@@ -170,16 +201,19 @@ def _one(
     samples, comparison, other_notes = _sampled(stage, operator, case, product, settings, against)
     drawn = stage.notes()
     outcome = stage.finish(read=settings.check)
-    notes = [*blank.notes, *drawn, *other_notes]
-    word, why, said = _judged(case, operator, call, outcome) if settings.check else (None, "", [])
-    notes += said
-    if word is not None:
+    judged = _judged(case, operator, call, outcome, settings.today) if settings.check else _NOT_CHECKED
+    notes = [*blank.notes, *drawn, *other_notes, *judged.notes]
+    if judged.word is not None:
         # The time of a wrong result is not a result.
-        return dataclasses.replace(blank, word=word, reason=why, notes=tuple(notes))
+        return dataclasses.replace(blank, word=judged.word, reason=judged.reason, notes=tuple(notes))
     statistics = timing.summarise(samples)
     stream: Statistics | None = None
     if kernel_times is not None:
-        stream, statistics = statistics, timing.summarise(kernel_times(operator, case, product, settings.how))
+        stream = statistics
+        ours, comparison, said = _kernels(
+            operator, case, product, settings, kernel_times, against, comparison
+        )
+        statistics, notes = timing.summarise(ours), [*notes, *said]
     if bench.name == "device" and stream is None and statistics.median < SHORT:
         notes.append(
             f"under {SHORT * 1e6:.0f} us what lies between launches counts in the stream time: --timer msprof takes"
@@ -196,7 +230,46 @@ def _one(
         stream=stream,
         comparison=comparison,
         notes=tuple(notes),
+        checked=judged.checked,
     )
+
+
+def _kernels(
+    operator: Operator,
+    case: Case,
+    product: str,
+    settings: Settings,
+    kernel_times: KernelTimes,
+    against: Other | None,
+    comparison: Comparison | None,
+) -> tuple[list[float], Comparison | None, list[str]]:
+    """Kernel times by a profiler: ours alone, or ours and another package's in turns, compared.
+
+    The profiler takes a process for itself, so that turns are whole runs: ours, theirs, theirs, ours.
+    ``comparison`` is that of the times between events; where it found nothing to compare, it stands.
+    """
+    how = settings.timed_how
+    ours = kernel_times(operator, case, product, how)
+    if against is None or against.kernel_times is None or comparison is None or comparison.ratio is None:
+        return ours, comparison, []
+    try:
+        theirs = against.kernel_times(operator, case, product, how)
+        theirs += against.kernel_times(operator, case, product, how)
+    except SurroundingsError as error:
+        reason = f"{against.name}: {_sentence(error)}"
+        return ours, Comparison(Speed.UNSURE, against.name, reason=reason), []
+    ours += kernel_times(operator, case, product, how)
+    made = timing.compare(
+        ours, theirs, tolerance=settings.tolerance, against=against.name, precision=settings.precision
+    )
+    if comparison.speed is Speed.UNSURE and comparison.reason.startswith(_WRONG.format(against.name)):
+        made = dataclasses.replace(made, speed=Speed.UNSURE, reason=comparison.reason)
+    median = timing.summarise(theirs).median * 1e6
+    note = (
+        f"{against.name}: {median:.4g} us; task durations are compared, of runs under msprof in turns:"
+        " ours, theirs, theirs, ours"
+    )
+    return ours, made, [note]
 
 
 def _sampled(
@@ -209,9 +282,9 @@ def _sampled(
         )
         return samples, None, []
     try:
-        other = against.bench.prepare(operator, case, product, settings.how)
+        other = against.bench.prepare(operator, case, product, settings.timed_how)
     except NoTime as none:
-        why = _why(case, none.outcome)[1]
+        why = _why(case, none.outcome, settings.today)[1]
         samples = timing.sample(
             stage.draw, precision=settings.target, budget=settings.budget, clock=settings.clock
         )
@@ -229,18 +302,24 @@ def _sampled(
         stage.draw, theirs, precision=settings.target, budget=settings.budget, clock=settings.clock
     )
     if lost:
-        why = _why(case, lost[0].outcome)[1]
+        why = _why(case, lost[0].outcome, settings.today)[1]
         return ours, Comparison(Speed.UNSURE, against.name, reason=f"{against.name}: {why}"), []
     outcome = other.finish(read=settings.check)
-    comparison = timing.compare(ours, others, tolerance=settings.tolerance, against=against.name, paired=True)
+    comparison = timing.compare(
+        ours,
+        others,
+        tolerance=settings.tolerance,
+        against=against.name,
+        paired=True,
+        precision=settings.precision,
+    )
     notes = [f"{against.name}: {timing.summarise(others).median * 1e6:.4g} us, {other.about.served_by}"]
     if settings.check:
         call = make_call(case, operator.signature, product)
-        word, why, _ = _judged(case, operator, call, outcome)
-        if word is not None:
-            comparison = dataclasses.replace(
-                comparison, speed=Speed.UNSURE, reason=f"{against.name} gives a wrong result: {why}"
-            )
+        judged = _judged(case, operator, call, outcome, settings.today)
+        if judged.word is not None:
+            reason = f"{_WRONG.format(against.name)}: {judged.reason}"
+            comparison = dataclasses.replace(comparison, speed=Speed.UNSURE, reason=reason)
     return ours, comparison, notes
 
 
@@ -269,32 +348,51 @@ def _any(tensor: Tensor) -> bool:
     return bool(np.any(values != 0))
 
 
-def _judged(
-    case: Case, operator: Operator, call: Call, outcome: Outcome
-) -> tuple[Timed | None, str, list[str]]:
-    """The word and reason of a result that is not right, None for one that is; and notes."""
+_WRONG = "{} gives a wrong result"
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What was found of a timed result: ``word`` is None where it may have a time."""
+
+    word: Timed | None = None
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+    checked: bool = True
+
+
+_NOT_CHECKED = _Judged(checked=False)
+
+
+def _judged(case: Case, operator: Operator, call: Call, outcome: Outcome, today: datetime.date) -> _Judged:
+    """A timed result, judged as ``opcli run`` judges one."""
     verdict = judge_status(case, outcome)
     if verdict is None:
         truth = golden(operator, call) if operator.reference is not None else None
         verdict = judge_outputs(case, operator, call, outcome, truth)
-    if verdict.word is Word.PASS:
-        return None, "", []
     if verdict.word is Word.SKIP:
-        return None, "", [f"the result was not judged: {verdict.reason}"]
-    if verdict.word is Word.ERROR:
-        return Timed.ERROR, verdict.reason, []
-    if case.known_issue is not None:
-        return Timed.SKIP, f"known issue: {case.known_issue.reason} ({verdict.reason})", []
-    return Timed.FAIL, f"a wrong result has no time: {verdict.reason}", []
+        return _Judged(notes=(f"the result was not judged: {verdict.reason}",), checked=False)
+    if verdict.word is Word.FAIL:
+        verdict = dataclasses.replace(verdict, reason=f"a wrong result has no time: {verdict.reason}")
+    marked = apply_known_issue(case, verdict, today)
+    if marked.word is Word.PASS:
+        return _Judged(notes=marked.notes[len(verdict.notes) :])
+    return _Judged(_timed(marked), marked.reason)
 
 
-def _why(case: Case, outcome: Outcome) -> tuple[Timed, str]:
+def _why(case: Case, outcome: Outcome, today: datetime.date) -> tuple[Timed, str]:
     """The word and reason of a call that was skipped, refused, crashed or could not be made."""
     verdict = judge_status(case, outcome)
     if verdict is None or verdict.word is Word.PASS:
         return Timed.ERROR, "the call gave neither a time nor a reason"
-    word = {Word.SKIP: Timed.SKIP, Word.ERROR: Timed.ERROR}.get(verdict.word, Timed.FAIL)
-    return word, verdict.reason
+    verdict = apply_known_issue(case, verdict, today)
+    return _timed(verdict), verdict.reason
+
+
+def _timed(verdict: Verdict) -> Timed:
+    """The word of a timing that gave no time."""
+    words = {Word.SKIP: Timed.SKIP, Word.KNOWN: Timed.SKIP, Word.ERROR: Timed.ERROR}
+    return words.get(verdict.word, Timed.FAIL)
 
 
 def exit_code(measured: Iterable[Measurement], *, compared: bool) -> ExitCode:

@@ -35,7 +35,9 @@ def main() -> None:
         import traceback
 
         traceback.print_exception(caught)
-    print(f"opcli: {sentence}", file=sys.stderr)
+    from ascend_opcli.reporting.escape import visible
+
+    print(f"opcli: {visible(sentence)}", file=sys.stderr)  # it may quote a file or a library
     sys.exit(code)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import os
 import platform
 import re
 import sys
@@ -70,7 +72,8 @@ def bench(
     ] = None,
     tags: Annotated[list[str] | None, typer.Option("--tag", help="Only cases with this tag.")] = None,
     time: Annotated[
-        str, typer.Option("--time", metavar="3s", help="The longest that a case may be sampled.")
+        str,
+        typer.Option("--time", metavar="3s", help="How long a case is sampled; 3 samples are always taken."),
     ] = "500ms",
     precision: Annotated[
         str, typer.Option("--precision", metavar="2%", help="How well the median is to be known.")
@@ -124,7 +127,13 @@ def bench(
         Path | None, typer.Option("--opp", metavar="DIR", help="An operator package whose symbols go first.")
     ] = None,
     timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=0.001, help="How long a sample may take.")
+        float,
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            min=0.001,
+            help="How long a call, a sample or another step may take.",
+        ),
     ] = 60.0,
     live: Annotated[bool, typer.Option("-s", help="Show what kernels print.")] = False,
     candidate: CandidateOption = None,
@@ -166,8 +175,7 @@ def bench(
         for name, target in (("json", json), ("csv", csv), ("markdown", markdown), ("html", html))
         if target is not None
     }
-    if list(reports.values()).count("-") > 1:
-        raise UsageError("only one report can go to stdout")
+    _apart({**reports, "save": save} if save is not None else reports)
     if baseline is not None and against is not None:
         raise UsageError("--baseline and --against are two comparisons; ask for one of them")
     home = _said("--product", product_named, product) if product else DEFAULT_PRODUCT
@@ -199,6 +207,8 @@ def bench(
     serving = foreign(
         candidate, tensors, format, None, others, allow_code=allow_code, timeout=timeout, live=live
     )
+    if against is not None:
+        _package(against)
     held = baselines.load(baseline) if baseline is not None else None
     headers = installed_headers(backend.value, opp)
     single = {"--shape": shapes, "--dtype": dtypes, "--attr": attrs, "--in": inputs}
@@ -233,9 +243,15 @@ def bench(
             **there.fingerprint,
             "timer": timer.value,
             "cache": cache.value,
+            "sets": str(sets or "as many as suit"),
+            "executors": "fresh" if fresh else "repeatable where allowed",
         }
         there.fingerprint = fingerprint
-        other = _other(stack, against, device, timeout) if against is not None else None
+        other = (
+            _other(stack, against, device, timeout, profiled=profiler is not None)
+            if against is not None
+            else None
+        )
         stream = measure(rungs, there, settings, baseline=held, against=other, kernel_times=profiler)
         interrupted = _collect(stream, measured, len(rungs))
     code = _report(
@@ -244,6 +260,7 @@ def bench(
         fingerprint,
         reports,
         save,
+        baseline,
         total=len(rungs),
         interrupted=interrupted,
         compared=baseline is not None or against is not None,
@@ -263,9 +280,12 @@ def _said(option: str, rule: Callable[[str], T], text: str) -> T:
 
 
 def share(text: str) -> float:
-    """``5%`` or ``0.05``. Raises ValueError."""
+    """``5%`` or ``0.05``; a bare number of 1 or more is taken for a slip. Raises ValueError."""
     word = text.strip()
     value = _number(word.removesuffix("%").strip(), f"'{text}' is not a share, such as 5%")
+    if not word.endswith("%") and 1 <= value < math.inf:
+        # 5 is 500 %, and hardly ever meant.
+        raise ValueError(f"'{text}' is {value * 100:g} %: write {value:g}% or {value / 100:g}")
     value = value / 100 if word.endswith("%") else value
     if not 0 < value < 10:
         raise ValueError(f"'{text}' is not a share, such as 5%")
@@ -299,6 +319,33 @@ def _number(word: str, sentence: str) -> float:
         return float(word)
     except ValueError:
         raise ValueError(sentence) from None
+
+
+def _apart(targets: Mapping[str, str]) -> None:
+    """Raises UsageError where two outputs would go to one place."""
+    taken: dict[str, str] = {}
+    for name, target in targets.items():
+        place = target if target == "-" else os.path.realpath(target)
+        other = taken.setdefault(place, name)
+        if other != name and target == "-":
+            raise UsageError(f"only one report can go to stdout: --{other} and --{name} both would")
+        if other != name:
+            raise UsageError(f"--{other} and --{name} name the same file {target}")
+
+
+def _package(against: str) -> None:
+    """Raises UsageError where ``--against`` names no operator package."""
+    from ascend_opcli.backends.cann.discovery import CUSTOM_LIBRARY, package_folders
+
+    if against == BUILTIN:
+        return
+    folder = Path(against)
+    if not folder.is_dir():
+        raise UsageError(f"--against {against}: no such folder; name an operator package, or 'builtin'")
+    if not any((package / CUSTOM_LIBRARY).is_file() for package in package_folders(folder)):
+        raise UsageError(
+            f"--against {against} is no operator package: there is no {CUSTOM_LIBRARY} in it, nor under its vendors"
+        )
 
 
 def _words(text: str | None) -> list[str]:
@@ -371,17 +418,19 @@ def _candidate(stack: contextlib.ExitStack, options: Options) -> Bench:
     return CandidateBench(opened, tensors=options.tensors, command=options.source.is_command)
 
 
-def _other(stack: contextlib.ExitStack, against: str, device: int, timeout: float) -> Other:
+def _other(
+    stack: contextlib.ExitStack, against: str, device: int, timeout: float, *, profiled: bool
+) -> Other:
+    from ascend_opcli.backends.cann import msprof
     from ascend_opcli.backends.cann.device import Device, Options
-    from ascend_opcli.benchmarking.benches import DeviceBench
+    from ascend_opcli.benchmarking.benches import DeviceBench, kernel_times
     from ascend_opcli.benchmarking.measure import Other
 
     builtin = against == BUILTIN
     folder = None if builtin else Path(against)
-    if folder is not None and not folder.is_dir():
-        raise UsageError(f"--against {against}: no such folder; name an operator package, or 'builtin'")
     opened = stack.enter_context(Device(Options(device, folder, timeout, builtin=builtin)))
-    return Other(DeviceBench(opened, device), against)
+    times = kernel_times(msprof.find(), device, folder, builtin=builtin) if profiled else None
+    return Other(DeviceBench(opened, device), against, times)
 
 
 def _profiler(timer: Timer, device: int, opp: Path | None) -> KernelTimes:
@@ -397,13 +446,14 @@ def _profiler(timer: Timer, device: int, opp: Path | None) -> KernelTimes:
 
 def _collect(stream: Iterator[Measurement], measured: list[Measurement], total: int) -> bool:
     """Gather the measurements, with progress on stderr; True where the run is interrupted on its way."""
+    from ascend_opcli.reporting.escape import one_line
     from ascend_opcli.reporting.progress import Progress
 
     with Progress(total, sys.stderr) as progress:
         try:
             for each in stream:
                 measured.append(each)
-                progress.advance(each.name)
+                progress.advance(one_line(each.name))
         except KeyboardInterrupt:
             return True
     return False
@@ -415,6 +465,7 @@ def _report(
     fingerprint: Mapping[str, str],
     reports: Mapping[str, str],
     save: str | None,
+    baseline: str | None,
     *,
     total: int,
     interrupted: bool,
@@ -426,6 +477,7 @@ def _report(
     from ascend_opcli.execution.facts import run_facts
     from ascend_opcli.reporting import bench_text
     from ascend_opcli.reporting.bench_files import FORMATS, FinishedBench
+    from ascend_opcli.reporting.escape import visible
     from ascend_opcli.reporting.files import write_text
 
     lines = bench_text.summary_lines(measured, backend=backend, seconds=taken)
@@ -439,15 +491,38 @@ def _report(
     run = FinishedBench(measured, facts, fingerprint, lines, not interrupted)
     outputs = [(target, FORMATS[name](run)) for name, target in reports.items()]
     if save is not None:
-        outputs.append((save, baselines.text(measured, fingerprint)))
+        kept = _not_saved(measured, save, baseline, interrupted=interrupted)
+        if not kept:
+            outputs.append((save, baselines.text(measured, fingerprint)))
+        else:
+            print(f"opcli: {visible(kept)}", file=sys.stderr)
     for target, text in outputs:
         try:
             write_text(target, text)
         except SurroundingsError as error:
-            print(f"opcli: {error}", file=sys.stderr)
+            print(f"opcli: {visible(str(error))}", file=sys.stderr)
             codes.append(ExitCode.SURROUNDINGS)
-    stream = sys.stderr if "-" in reports.values() else sys.stdout
+    stream = sys.stderr if "-" in (*reports.values(), save) else sys.stdout
     bench_text.print_measured(measured, stream, summary=lines)
     if not total:
         print("nothing was timed: no case matches", file=sys.stderr)
     return ExitCode.worst(codes)
+
+
+def _not_saved(measured: Sequence[Measurement], save: str, baseline: str | None, *, interrupted: bool) -> str:
+    """Why the times are not saved, empty where they are: a good baseline is not lost to a bad run."""
+    from ascend_opcli.model import Speed, Timed
+
+    if interrupted:
+        return f"{save} is not written: the run was interrupted"
+    if not any(m.statistics is not None for m in measured):
+        return f"{save} is not written: nothing was timed"
+    if save == "-" or not Path(save).is_file():
+        return ""
+    failed = sum(m.word in (Timed.FAIL, Timed.ERROR) for m in measured)
+    if failed:
+        return f"{save} is not replaced: {failed} of {len(measured)} cases failed and have no time"
+    slower = any(m.comparison is not None and m.comparison.speed is Speed.SLOWER for m in measured)
+    if slower and baseline is not None and os.path.realpath(baseline) == os.path.realpath(save):
+        return f"{save} is not replaced: it is the baseline, and this run is slower"
+    return ""

@@ -70,7 +70,8 @@ class Operator:
     can differ. ``branches`` maps the same arguments to named masks. ``either`` returns a mask of elements
     for which both sides of a threshold are right, and the values of the other side. ``flat_like`` names
     inputs that the kernel reads as flat memory of another's size. ``sample_shape`` and ``sample_attributes``
-    make an ordinary call of it. ``generic`` marks a contract made of the documents' lists
+    make an ordinary call of it. ``operations`` and ``moved`` count what a call does and the bytes that it touches,
+    where :mod:`cost` cannot know. ``generic`` marks a contract made of the documents' lists
     alone. ``custom`` marks an operator that nobody has documented,
     ``declared`` one whose signature came from a prototype and is not the catalog's. ``own`` says where a reference
     that is not built in comes from, ``remarks`` what a report should say of it. ``open_outputs``: nobody has said
@@ -102,6 +103,8 @@ class Operator:
     standard: str | None = None
     sample_shape: Shape = (2, 3, 4)
     sample_attributes: Mapping[str, bool | int | float | str] = field(default_factory=dict)
+    operations: Callable[[Arguments], int | None] | None = None
+    moved: Callable[[Arguments], int] | None = None
     generic: bool = False
     custom: bool = False
     declared: bool = False

@@ -88,7 +88,8 @@ def _entry(m: Measurement, s: Statistics, index: int) -> dict[str, Any]:
         "cpu_time": (sum(host) if host else s.median) * US,
         "time_unit": "us",
         "label": f"{m.dtype} {shape_text(m.shape)}"
-        + (f" ({bench_text.HOST_LABEL})" if m.backend == "host" else ""),
+        + (f" ({bench_text.HOST_LABEL})" if m.backend == "host" else "")
+        + ("" if m.checked else f" ({bench_text.NOT_CHECKED})"),
         "p10": s.p10 * US,
         "p90": s.p90 * US,
         "min": s.least * US,
@@ -100,8 +101,8 @@ def _entry(m: Measurement, s: Statistics, index: int) -> dict[str, Any]:
         made["bytes_per_second"] = m.rate
     if m.elements and s.median > 0:
         made["items_per_second"] = m.elements / s.median
-    if m.operations and s.median > 0:
-        made["operations_per_second"] = m.operations / s.median
+    if m.operation_rate is not None:
+        made["operations_per_second"] = m.operation_rate
     if m.rate is not None and m.copy:
         made["copy_share"] = m.rate / m.copy
     if m.rate is not None and m.peak:
@@ -125,6 +126,7 @@ def _own(m: Measurement) -> dict[str, Any]:
         "operator": m.case.operator,
         "backend": m.backend,
         "verdict": m.word.value,
+        "checked": m.checked and m.statistics is not None,
         "reason": m.reason,
         "notes": list(m.notes),
         "launches": m.launches,
@@ -169,7 +171,7 @@ COLUMNS = (
     ),
     *("operations", "gb_per_s", "copy_gb_per_s", "copy_share", "peak_share", "first_us", "phase1_us"),
     *("launch_us", "call_us", "stream_us", "speed", "ratio", "ratio_low", "ratio_high", "against"),
-    *("comparison_reason", "served_by", "inputs_sha256"),
+    *("comparison_reason", "served_by", "inputs_sha256", "gop_per_s", "checked"),
 )
 
 
@@ -193,7 +195,7 @@ def _row(m: Measurement) -> tuple[object, ...]:
     return (
         *(m.name, m.case.operator, m.backend, m.dtype, shape_text(m.shape), m.word.value, m.reason),
         *statistics,
-        *(m.launches, m.sets, m.flush, m.bytes, m.elements, m.operations or None),
+        *(m.launches, m.sets, m.flush, m.bytes, m.elements, m.operations),
         rate / 1e9 if rate is not None else None,
         m.copy / 1e9 if m.copy is not None else None,
         rate / m.copy if rate is not None and m.copy else None,
@@ -202,6 +204,8 @@ def _row(m: Measurement) -> tuple[object, ...]:
         m.stream.median * US if m.stream is not None else None,
         *((c.speed.value, c.ratio, c.low, c.high, c.against, c.reason) if c is not None else (None,) * 6),
         *(m.served_by, m.inputs_sha256),
+        m.operation_rate / 1e9 if m.operation_rate is not None else None,
+        ("yes" if m.checked else "no") if m.statistics is not None else None,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
 from ascend_opcli.model import Comparison, Measurement, Speed, Statistics, Timed
+from ascend_opcli.reporting.escape import one_line
 from ascend_opcli.reporting.wording import count_text, shape_text
 
 BAR = 20
@@ -13,13 +14,14 @@ BAR = 20
 
 HEADINGS = (
     *("name", "dtype", "shape", "verdict", "time", "±", "p10", "p90", "min", "spread", "GB/s", "of copy"),
-    *("of peak", "GB/s over the ladder", "against"),
+    *("of peak", "Gop/s", "GB/s over the ladder", "against"),
 )
 HOST_HEADINGS = ("name", "first call", "phase 1", "launch", "call", "launches", "sets", "flush", "samples")
 RIGHT = frozenset(
-    ("time", "±", "p10", "p90", "min", "spread", "GB/s", "of copy", "of peak", *HOST_HEADINGS[1:])
+    ("time", "±", "p10", "p90", "min", "spread", "GB/s", "of copy", "of peak", "Gop/s", *HOST_HEADINGS[1:])
 )
 
+NOT_CHECKED = "not checked"
 HOST_LABEL = "NumPy reference on CPU, no operator was run"
 
 
@@ -36,7 +38,7 @@ def time_text(seconds: float | None) -> str:
 
 
 def rate_text(rate: float | None) -> str:
-    """Bytes a second as GB/s."""
+    """Bytes or operations a second, in thousands of millions."""
     if rate is None:
         return "-"
     value = rate / 1e9
@@ -87,6 +89,11 @@ def bar_text(rate: float | None, full: float | None, *, plain: bool) -> str:
     return bar + ("+" if share > 1 else "")
 
 
+def word_text(m: Measurement) -> str:
+    """The verdict; a time whose result nobody has judged says so."""
+    return m.word.value if m.checked or m.statistics is None else f"{m.word.value} ({NOT_CHECKED})"
+
+
 def rows(measured: Sequence[Measurement], *, plain: bool = True) -> Iterator[tuple[str, ...]]:
     """The cells of the table, under :data:`HEADINGS`."""
     fastest = max((m.rate or 0.0 for m in measured), default=0.0)
@@ -97,11 +104,12 @@ def rows(measured: Sequence[Measurement], *, plain: bool = True) -> Iterator[tup
             m.name,
             m.dtype or "-",
             shape_text(m.shape) if m.dtype else "-",
-            m.word.value,
+            word_text(m),
             *_figures(s),
             rate_text(m.rate),
             share_text(m.rate, m.copy),
             share_text(m.rate, m.peak),
+            rate_text(m.operation_rate),
             bar_text(m.rate, m.copy if (m.copy or 0.0) >= fastest else full, plain=plain),
             comparison_text(m.comparison),
         )
@@ -145,19 +153,27 @@ def used(headings: Sequence[str], cells: Iterable[Sequence[str]]) -> list[tuple[
 
 
 def print_measured(measured: Sequence[Measurement], stream: IO[str], *, summary: Iterable[str]) -> None:
-    """The table, the callers' times, what stands under single rows, and the summary."""
+    """The table, the callers' times, what stands under single rows, and the summary.
+
+    Names and reasons come from files, libraries and the environment: control characters are written as escapes.
+    """
     if measured:
         plain = not str(getattr(stream, "encoding", None) or "").lower().startswith("utf")
         _print_table(used(HEADINGS, rows(measured, plain=plain)), stream)
         _print_table(used(HOST_HEADINGS, host_rows(measured)), stream, before="\n")
     for m in measured:
         if m.reason:
-            stream.write(f"\n{m.word.value} {m.name}: {m.reason}\n")
+            _say(stream, f"{m.word.value} {m.name}: {m.reason}")
     for text, names in _notes(measured).items():
         more = f"{', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
-        stream.write(f"\nnote: {text}\n  {count_text(len(names), 'case')}: {more}\n")
+        _say(stream, f"note: {text}")
+        stream.write(f"  {count_text(len(names), 'case')}: {one_line(more)}\n")
     stream.write("\n")
-    stream.writelines(line + "\n" for line in summary)
+    stream.writelines(one_line(line) + "\n" for line in summary)
+
+
+def _say(stream: IO[str], line: str) -> None:
+    stream.write(f"\n{one_line(line)}\n")
 
 
 def _notes(measured: Sequence[Measurement]) -> dict[str, list[str]]:
@@ -172,6 +188,7 @@ def _print_table(table: Sequence[Sequence[str]], stream: IO[str], before: str = 
     if len(table) < 2 or not table[0]:
         return
     stream.write(before)
+    table = [[one_line(cell) for cell in cells] for cells in table]
     widths = [max(len(r[i]) for r in table) for i in range(len(table[0]))]
     for cells in table:
         padded = [
@@ -187,6 +204,9 @@ def summary_lines(measured: Sequence[Measurement], *, backend: str, seconds: flo
     words = ", ".join(f"{n} {w.value}" for w in Timed if (n := sum(m.word is w for m in measured)))
     label = f"{HOST_LABEL}: " if backend == "host" else ""
     lines = [f"{label}{count_text(len(measured), 'case')}: {words or 'nothing was timed'}"]
+    unchecked = sum(not m.checked for m in timed)
+    if unchecked:
+        lines.append(f"{NOT_CHECKED}: the results of {unchecked} of {count_text(len(timed), 'time')}")
     copy = next((m.copy for m in measured if m.copy), None)
     if timed and copy is not None:
         kind = "a copy within the device" if backend == "device" else "a copy in memory"

@@ -108,6 +108,22 @@ def overlaps(shape: Sequence[int], strides: Sequence[int]) -> bool:
     return bool((places[1:] == places[:-1]).any())
 
 
+def distinct(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """How many elements of its storage a view meets.
+
+    Exact where axes of stride 0 are all that makes positions share an element, and by enumeration up to 2**20
+    elements; of a larger interleaved view it is what its storage holds at the most.
+    """
+    axes = [(dim, step) for dim, step in zip(shape, strides, strict=True) if dim != 1 and (step or dim == 0)]
+    dims, steps = tuple(dim for dim, _ in axes), tuple(step for _, step in axes)
+    count = math.prod(dims)
+    if not overlaps(dims, steps):
+        return count
+    if count <= _ENUMERABLE:
+        return int(np.unique(_places(dims, steps, 0)).size)
+    return min(count, needed_storage(dims, steps))
+
+
 def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
     """Whether the elements lie one after another in row-major order; axes of size 1 do not count."""
     expected = 1

@@ -24,7 +24,9 @@ START_TIMEOUT = 120.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Options:
-    """How to run: the device's number, an operator package that goes first, seconds a case, live output.
+    """How to run: the device's number, an operator package that goes first, a timeout, live output.
+
+    ``timeout`` is in seconds, for a case that is run, and for each step of one that is timed.
 
     ``builtin`` leaves out every custom package: the operators are those that CANN ships.
     """
@@ -77,7 +79,7 @@ class Device:
 
     def run(self, signature: Signature, case: Case, product: str) -> Outcome:
         """The outcome of one case. A crash or a hang inside its call is a finding; the worker is renewed then."""
-        reply = self._asked((signature, case, product), mark=True)
+        reply = self._asked((signature, case, product), mark=True, each_step=False)
         assert isinstance(reply, Outcome)
         return reply
 
@@ -86,9 +88,9 @@ class Device:
 
         A worker that was lost is started again, without the stage that it held.
         """
-        return self._asked(request, mark=isinstance(request, Prepare))
+        return self._asked(request, mark=isinstance(request, Prepare), each_step=True)
 
-    def _asked(self, request: object, *, mark: bool) -> object:
+    def _asked(self, request: object, *, mark: bool, each_step: bool) -> object:
         if not self._child.running:
             try:
                 self._start()
@@ -96,7 +98,7 @@ class Device:
                 return Outcome(NAME, error=str(error))
         if mark:
             self._plog.mark()
-        reply = self._child.ask(request)
+        reply = self._child.ask(request, each_step=each_step)
         if isinstance(reply, Broken):
             reply = _broken(reply)
         if not isinstance(reply, Outcome):

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from ascend_opcli.backends.cann.msprof import Job
+from ascend_opcli.backends.cann.runtime import AclFailure
 from ascend_opcli.backends.cann.timing import Prepare, plain_calls
 from ascend_opcli.backends.cann.worker import Session
 from ascend_opcli.errors import OpcliError
@@ -22,10 +23,11 @@ def main() -> None:
     assert isinstance(job, Job)
     assert isinstance(job.prepare, Prepare)
     try:
-        with contextlib.closing(Session(job.device, job.opp)) as session:
-            plain_calls(session.runtime, session.libraries, job.prepare, job.calls)
-    except OpcliError as error:
+        with contextlib.closing(Session(job.device, job.opp, builtin=job.builtin)) as session:
+            flushed = plain_calls(session.runtime, session.libraries, job.prepare, job.warm_ups, job.calls)
+    except (AclFailure, OpcliError) as error:
         sys.exit(str(error))
+    Path(job.answer).write_text("flushed" if flushed else "", "ascii")
 
 
 if __name__ == "__main__":

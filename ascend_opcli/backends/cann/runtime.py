@@ -8,7 +8,7 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError, distribution
 from types import ModuleType
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ascend_opcli.errors import Missing
+from ascend_opcli.errors import Missing, SurroundingsError
 
 REPEAT_INITIALIZE = 100002
 HOST_TO_DEVICE = 1
@@ -248,8 +248,24 @@ class Runtime:
             return str(text) if code == 0 else ""
         return ""
 
-    def set_deterministic(self, level: int) -> bool:
-        """Ask for ACL_OPT_DETERMINISTIC; False where this CANN cannot be asked."""
+    @contextlib.contextmanager
+    def deterministic(self, level: int | None) -> Iterator[None]:
+        """ACL_OPT_DETERMINISTIC at ``level`` for a while, then 0 again, as CANN has it; None leaves it alone.
+
+        The option is the process's: left as it is, it would change the cases that follow. Raises
+        SurroundingsError where this CANN cannot be asked.
+        """
+        if level is None:
+            yield
+            return
+        if not self._set_deterministic(level):
+            raise SurroundingsError("this CANN cannot be asked for ACL_OPT_DETERMINISTIC")
+        try:
+            yield
+        finally:
+            self._set_deterministic(0)
+
+    def _set_deterministic(self, level: int) -> bool:
         for name in ("set_sys_param_opt", "ctx_set_sys_param_opt"):
             setter: Callable[[int, int], int] | None = getattr(self._acl.rt, name, None)
             if setter is not None and setter(OPT_DETERMINISTIC, level) == 0:

@@ -51,9 +51,16 @@ ENOUGH = 1e-3
 """Seconds between two events from which on their resolution (about a microsecond) does not count."""
 
 WARM_UPS = 5
+WARM_SECONDS = 0.2
+"""Warm-ups end here, one at the least; input sets that would take longer are not visited beforehand either."""
+
 LEAD_IN = 4
 """Launches before the first event, where no flush gives the host its head start."""
 
+SLOW = 1e-2
+"""Seconds of a launch from which on the host needs no head start."""
+
+COPY_BACK = "the copy back"
 COPIES = 5
 COPY_BYTES = 64 << 20
 
@@ -66,7 +73,8 @@ class Prepare:
     """Lay out a case and warm it up. ``sets`` 0 leaves their number to the device's cache and the case's size.
 
     ``reuse`` asks for repeatable executors; where the operator does not allow them phase 1 is called before
-    every launch, ahead of the first event.
+    every launch, ahead of the first event. A sample of a slow kernel has as many launches as fit in ``sample``
+    seconds, and one at the least.
     """
 
     signature: Signature
@@ -75,6 +83,7 @@ class Prepare:
     cold: bool = True
     sets: int = 0
     reuse: bool = True
+    sample: float = 0.025
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +185,7 @@ class Stage:
         self._entry.phase1.argtypes = argument_types(request.signature)
         self._stack = contextlib.ExitStack()
         self._next = 0
+        self._lead = LEAD_IN
         self._notes: list[str] = []
         self._workspace: Workspace | None = None
         self.host = HostTimes()
@@ -197,10 +207,7 @@ class Stage:
     def _make(self, announce: Announce) -> None:
         request, runtime = self._request, self._runtime
         announce("the preparation")
-        if request.case.deterministic is not None and not runtime.set_deterministic(
-            request.case.deterministic
-        ):
-            raise SurroundingsError("this CANN cannot be asked for ACL_OPT_DETERMINISTIC")
+        self._stack.enter_context(runtime.deterministic(request.case.deterministic))
         l2 = runtime.l2_bytes()
         if l2 is None:
             self._notes.append(
@@ -209,7 +216,10 @@ class Stage:
         cache = l2 or UNKNOWN_L2
         each = max(1, _case_bytes(request.case))
         count = self._count(each, cache)
-        self._sets = [self._lay_out(number) for number in range(count)]
+        self._sets = []
+        for number in range(count):
+            announce("the preparation")  # a step for each: laying out large tensors takes its time
+            self._sets.append(self._lay_out(number))
         self._evicts = each * count >= 2 * cache
         self._flush = self._flush_buffer(cache) if request.cold and not self._evicts else 0
         self.flush = cache if self._flush else 0
@@ -219,7 +229,10 @@ class Stage:
     def _warm_up(self, announce: Announce) -> None:
         count = len(self._sets)
         first = self._whole_call(self._sets[0], announce)
-        rounds = [self._whole_call(self._sets[i % count], announce) for i in range(WARM_UPS)]
+        begun = time.perf_counter()
+        rounds: list[tuple[float, float, float]] = []
+        while len(rounds) < WARM_UPS and (not rounds or time.perf_counter() - begun < WARM_SECONDS):
+            rounds.append(self._whole_call(self._sets[(len(rounds) + 1) % count], announce))
         medians = [statistics.median(column) for column in zip(*rounds, strict=True)]
         self.host = HostTimes(sum(first), medians[0], medians[1], sum(medians))
         self.repeatable = self._request.reuse and all(
@@ -231,10 +244,14 @@ class Stage:
                 self._notes.append(
                     "the operator does not allow a repeatable executor: phase 1 before each launch"
                 )
-        self._flush_seconds = self._time_flush()
-        self.launches = count
-        self._sample()  # every set once, so that none is first touched between two events
-        self.launches = self._calibrated(self._sample().seconds)
+        self._flush_seconds = self._time_flush(announce)
+        slowly = medians[1] + medians[2]  # more than the kernel's own time, by what the host adds
+        self.launches = self._fitting(count, slowly)
+        self._lead = LEAD_IN if slowly < SLOW else 0
+        if slowly * count <= WARM_SECONDS:
+            self.launches = count
+            self._sample(announce)  # every set once, so that none is first touched between two events
+            self.launches = self._calibrated(self._sample(announce).seconds)
         if self._in_place():
             self._notes.append(
                 "the operator works in place: from the second launch on it is given its own result"
@@ -242,6 +259,7 @@ class Stage:
         else:
             for slot in self._outputs(self._sets[0]):
                 _poison(slot, POISONS[0])
+            self._next = 0  # the first set, which is judged, is in the first sample
 
     def _count(self, each: int, cache: int) -> int:
         count = self._request.sets or min(max(SET_BYTES // each, FEWEST_SETS), MOST_SETS)
@@ -362,19 +380,20 @@ class Stage:
 
     def draw(self, announce: Announce) -> Sample:
         """One sample: flush, event, launches, event."""
-        announce(SYNC)
-        return self._sample()
+        return self._sample(announce)
 
-    def _sample(self) -> Sample:
+    def _sample(self, announce: Announce) -> Sample:
+        announce(SYNC)
         runtime = self._runtime
-        lead = 0 if self._flush else min(LEAD_IN, self.launches)
+        lead = 0 if self._flush else min(self._lead, self.launches)
         todo = list(self._launches(lead + self.launches))
         made: list[ctypes.c_void_p] = []
-        if not self.repeatable:
-            # Phase 1 of all launches comes before the first event: between the events there are only launches.
-            made = [self._phase1(each) for each, _ in todo]
         used = 0
         try:
+            if not self.repeatable:
+                # Phase 1 of all launches comes before the first event: between them there are only launches.
+                for each, _ in todo:
+                    made.append(self._phase1(each))
             if self._flush:
                 runtime.fill_async(self._flush, self.flush, 0)
             for i, (each, kept) in enumerate(todo):
@@ -387,7 +406,8 @@ class Stage:
             queued = time.perf_counter() - begun
             runtime.record(self._end)
         finally:
-            # A phase 2 that failed has used its executor up; the ones after it are ours.
+            # A phase 2 that failed has used its executor up; the ones after it are ours, and so are those that
+            # were made before a phase 1 that failed.
             for executor in made[used:]:
                 drop(self._libraries, executor)
         self._synchronize()
@@ -395,17 +415,18 @@ class Stage:
         bound = queued > self._flush_seconds and queued >= 0.9 * seconds
         return Sample(seconds / self.launches, bound)
 
-    def plain(self, calls: int) -> None:
-        """Phase 1, launch and synchronise, ``calls`` times, a flush before each."""
+    def plain(self, calls: int, *, flushed: bool) -> None:
+        """Phase 1, launch and synchronise, ``calls`` times, a flush before each or none."""
         for each, _ in self._launches(calls):
-            if self._flush:
+            if self._flush and flushed:
                 self._runtime.fill_async(self._flush, self.flush, 0)
             self._whole_call(each, lambda _step: None)
 
-    def _time_flush(self) -> float:
+    def _time_flush(self, announce: Announce) -> float:
         """How long the flush keeps the stream busy: the head start that it gives the host."""
         if not self._flush:
             return 0.0
+        announce(SYNC)
         self._runtime.fill_async(self._flush, self.flush, 0)
         self._runtime.record(self._start)
         self._runtime.fill_async(self._flush, self.flush, 0)
@@ -416,10 +437,14 @@ class Stage:
     def _calibrated(self, seconds: float) -> int:
         """Launches a sample. After a flush each set is met once: a second round would find it in the cache."""
         count = len(self._sets)
-        if self._flush:
-            return count
+        if self._flush or seconds * count > self._request.sample:
+            return self._fitting(count, seconds)
         rounds = int(ENOUGH / max(seconds * count, 1e-9)) + 1
         return max(1, min(rounds, MOST_LAUNCHES // count)) * count
+
+    def _fitting(self, count: int, seconds: float) -> int:
+        """How many of ``count`` launches a sample of a kernel of so many seconds may have."""
+        return max(1, min(count, int(self._request.sample / max(seconds, 1e-9))))
 
     # --- the result --------------------------------------------------------------------------------------
 
@@ -436,17 +461,20 @@ class Stage:
         They were poisoned before the first sample. An operator that works in place has been applied to its own
         result many times over by then; its inputs are restored and it is launched once more.
         """
-        announce(SYNC)
         first = self._sets[0]
         if self._in_place():
-            self._again(POISONS[0])
+            self._again(POISONS[0], announce)
+        announce(COPY_BACK)
         outcome = self._collected(first)
         if outcome.written:
             # A value may happen to be the poison: try with another one.
-            self._again(POISONS[1])
+            self._again(POISONS[1], announce)
             again = self._collected(first).written
             outcome = dataclasses.replace(outcome, written=written_after_all(outcome.written, again))
-        stray = [text for number in range(1, len(self._sets)) for text in self._stray(number)]
+        stray: list[str] = []
+        for number in range(1, len(self._sets)):
+            announce(COPY_BACK)
+            stray += self._stray(number)
         return dataclasses.replace(outcome, findings=(*outcome.findings, *stray[:1]))
 
     def _stray(self, number: int) -> Iterator[str]:
@@ -467,7 +495,8 @@ class Stage:
         assert self._workspace is not None
         return collect(each.slots, self._workspace, self._request.signature, self._entry.file)
 
-    def _again(self, poison: int) -> None:
+    def _again(self, poison: int, announce: Announce) -> None:
+        announce(SYNC)
         first = self._sets[0]
         for members in first.slots.values():
             for slot in members:
@@ -587,15 +616,18 @@ def copy_rate(runtime: Runtime) -> CopyRate:
     return CopyRate(2 * size / max(statistics.median(times), 1e-12), size)
 
 
-def plain_calls(runtime: Runtime, libraries: Libraries, request: Prepare, calls: int) -> None:
-    """Exactly ``calls`` calls on the input sets in turns, a flush before each: what a profiler looks at.
+def plain_calls(runtime: Runtime, libraries: Libraries, request: Prepare, warm_ups: int, calls: int) -> bool:
+    """Exactly so many calls on the input sets in turns: what a profiler looks at. Whether there were flushes.
 
-    Raises SurroundingsError where one fails.
+    No flush stands before a warm-up: what a call launches by itself can be told from them. Raises
+    SurroundingsError where a call fails.
     """
     try:
         stage = Stage(runtime, libraries, request, lambda _step: None, warm=False)
         with contextlib.closing(stage):
-            stage.plain(calls)
+            stage.plain(warm_ups, flushed=False)
+            stage.plain(calls, flushed=True)
+            return stage.flush > 0
     except CallFailed as failed:
         raise SurroundingsError(
             f"the call failed with {failed.outcome.status} in phase {failed.outcome.phase.value}"

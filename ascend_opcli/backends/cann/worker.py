@@ -40,7 +40,6 @@ class Session:
             names = [name for name in names if Path(name).name != CUSTOM_LIBRARY.name]
         self.libraries = Libraries(names, opp)
         self.bench = Bench(self.runtime, self.libraries)
-        self._level: int | None = None
 
     def close(self) -> None:
         """Release the stage of a timing that was broken off, then the device."""
@@ -59,21 +58,13 @@ class Session:
         """One case; a runtime call that fails outside the case's own call is an error of the surroundings."""
         try:
             call = make_call(case, signature, product)
-            if not self._deterministic(case):
-                return Outcome("device", error="this CANN cannot be asked for ACL_OPT_DETERMINISTIC")
-            return execute(self.runtime, self.libraries, signature, case, call, announce)
+            level = 1 if case.deterministic is None and case.repeat > 1 else case.deterministic
+            with self.runtime.deterministic(level):
+                return execute(self.runtime, self.libraries, signature, case, call, announce)
         except AclFailure as failure:
             return failure_outcome(failure)
         except OpcliError as error:
             return Outcome("device", error=str(error))
-
-    def _deterministic(self, case: Case) -> bool:
-        """Sets ACL_OPT_DETERMINISTIC as the case asks, for one that asks nothing back to what CANN begins with."""
-        level = 1 if case.deterministic is None and case.repeat > 1 else case.deterministic
-        if level is None and self._level is None:
-            return True
-        self._level = level
-        return self.runtime.set_deterministic(level or 0)
 
 
 def main() -> None:
