@@ -6,7 +6,7 @@ pairs of neighbours. The operator takes 100 us with noise, uniform in plus or mi
     PYTHONPATH=. python benchmarks/bench_false_alarms.py [RUNS] [TIME]
 
 Measured on a 2-core virtual machine, shared with other work, 200 runs, ``--time 200ms``:
-RESULT
+all 200 SAME, the 99 % interval missed 1 in 9, no row UNSURE; 1745 s.
 """
 
 from __future__ import annotations
