@@ -150,8 +150,8 @@ def _run(
                 all_standards=settings.all_standards,
                 earlier=earlier,
             )
-        if earlier is not None:
-            earlier.add(case.operator, outcome, verdict, truth.outputs if truth is not None else None)
+        if earlier is not None and truth is not None:
+            earlier.add(case.operator, outcome, truth.outputs)
     else:
         verdict = dataclasses.replace(verdict, notes=(*outcome.notes, *verdict.notes))
     result = dataclasses.replace(
