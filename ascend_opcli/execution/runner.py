@@ -200,8 +200,8 @@ def _run(
                 earlier=earlier,
                 third_party=settings.third_party,
             )
-        if earlier is not None:
-            earlier.add(case.operator, outcome, verdict, truth.outputs if truth is not None else None)
+        if earlier is not None and truth is not None:
+            earlier.add(case.operator, outcome, truth.outputs)
     else:
         verdict = dataclasses.replace(verdict, notes=(*outcome.notes, *verdict.notes))
     result = dataclasses.replace(

@@ -9,17 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ascend_opcli.model import Outcome, Verdict
-from ascend_opcli.tensors.dtypes import name_of, numpy_dtype
-from ascend_opcli.verification.elements import figures
-from ascend_opcli.verification.flat import take
-from ascend_opcli.verification.standards import default_for, make
+from ascend_opcli.model import Outcome
+from ascend_opcli.tensors.dtypes import numpy_dtype
 
 CALLS = 2
 """Outputs that are kept of each operator, output and dtype."""
 
 LARGEST = 1 << 20
-"""Bytes above which an output is not kept."""
+"""Bytes above which an output or a golden is not kept."""
 
 NAMES = 32
 """Operators, outputs and dtypes of which outputs are kept; those used longest ago go first."""
@@ -27,22 +24,14 @@ NAMES = 32
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What an earlier call left in an output. ``right`` is False where that was wrong itself; None: nowhere."""
+    """What an earlier call left in an output, and the golden that it should have had."""
 
     output: np.ndarray
-    right: np.ndarray | None = None
-
-    def at(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which of the flat places it has a right element at, and the elements there."""
-        there = places < self.output.size
-        if self.right is not None:
-            there[there] = take(self.right, places[there])
-        return there, take(self.output, places[there])
+    golden: np.ndarray
 
 
 class Earlier:
-    """Nothing is copied: an output lives on until newer ones take its place. At most 64 MB in all, and for
-    outputs that failed a mask beside each."""
+    """Nothing is copied: an output lives on until newer ones take its place. At most 128 MB in all."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[str, str, np.dtype[Any]], tuple[Left, ...]] = OrderedDict()
@@ -51,29 +40,15 @@ class Earlier:
         """What earlier calls left, newest first."""
         return self._kept.get((operator, name, numpy_dtype(dtype)), ())
 
-    def add(
-        self, operator: str, outcome: Outcome, verdict: Verdict, goldens: Mapping[str, Any] | None = None
-    ) -> None:
-        """Keep what a call gave back, as far as it was judged: a wrong result is nobody's stale one."""
-        for report in verdict.outputs:
-            output = outcome.outputs.get(report.name)
-            if not isinstance(output, np.ndarray) or not 0 < output.nbytes <= LARGEST:
+    def add(self, operator: str, outcome: Outcome, goldens: Mapping[str, Any]) -> None:
+        """Keep what a call gave back where its golden is known: a wrong result is nobody's stale one."""
+        for name, output in outcome.outputs.items():
+            golden = goldens.get(name)
+            if not isinstance(output, np.ndarray) or not isinstance(golden, np.ndarray):
                 continue
-            right = None
-            if not report.passed:
-                golden = (goldens or {}).get(report.name)
-                if not isinstance(golden, np.ndarray) or golden.shape != output.shape:
-                    continue
-                right = _right(output, golden)
-            key = (operator, report.name, output.dtype)
-            self._kept[key] = (Left(output, right), *self._kept.get(key, ())[: CALLS - 1])
-            self._kept.move_to_end(key)
+            if output.shape == golden.shape and 0 < max(output.nbytes, golden.nbytes) <= LARGEST:
+                key = (operator, name, output.dtype)
+                self._kept[key] = (Left(output, golden), *self._kept.get(key, ())[: CALLS - 1])
+                self._kept.move_to_end(key)
         while len(self._kept) > NAMES:
             self._kept.popitem(last=False)
-
-
-def _right(output: np.ndarray, golden: np.ndarray) -> np.ndarray:
-    dtype = name_of(output.dtype)
-    with np.errstate(all="ignore"):
-        found = figures(output.reshape(-1), golden.reshape(-1), dtype, make(default_for(dtype), dtype))
-    return np.asarray(~(found.outside | found.beyond))

@@ -71,3 +71,21 @@ def test_an_overrun_is_a_finding_and_the_right_output_gets_no_diagnosis(
     ran = on_device(cases, SIM_CANN_FAULT="aclnnLogitGrad:overrun@2+")
     assert "OUT OF BOUNDS WRITE: out was written past the end" in ran.results["a"]["reason"]
     assert ran.results["a"]["outputs"][0]["diagnosis"] == ""
+
+
+@pytest.mark.parametrize("fault", ["scale=1.01", "scale=2", "scale=-1", "tail", "ulp=9", "round", "stale"])
+@pytest.mark.parametrize("seeds", [(1, 1, 1), (1, 2, 1)], ids=["the same call", "others between"])
+def test_a_kernel_that_is_always_wrong_leaves_no_stale_values(
+    on_device: OnDevice, case_file: CaseFile, fault: str, seeds: tuple[int, int, int]
+) -> None:
+    listed = "".join(
+        f"\n  - {{name: c{n}, dtype: float32, shape: [64, 37], seed: {seed}, standard: {{ulp: {{max: 2}}}}}}"
+        for n, seed in enumerate(seeds)
+    )
+    path = case_file(f"op: logit_grad\ncases:{listed}\n")
+    ran = on_device(path, SIM_CANN_FAULT=f"aclnnLogitGrad:{fault}")
+    told = [r["outputs"][0]["diagnosis"] for r in ran.results.values()]
+    assert len(told) == 3
+    assert not [t for t in told if "stale" in t]
+    # The same call is explained in the same way, whatever came before it.
+    assert told[0] == told[2]

@@ -14,7 +14,7 @@ from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.verification.diagnosis.evidence import Evidence
 from ascend_opcli.verification.diagnosis.finding import Finding
 from ascend_opcli.verification.diagnosis.scan import find_wrong, from_places
-from ascend_opcli.verification.diagnosis.table import BY_INPUT, WHAT, WHERE, Rule
+from ascend_opcli.verification.diagnosis.table import AT_LEAST, BY_INPUT, WHAT, WHERE, Rule
 from ascend_opcli.verification.earlier import Left
 from ascend_opcli.verification.standard import Standard
 from ascend_opcli.verification.standards import default_for, make
@@ -142,7 +142,7 @@ def _what(evidence: Evidence) -> Finding | None:
             continue
         if best is None or found.share > best.share:
             best = found
-    return best
+    return best or next(_findings(AT_LEAST, evidence), None)
 
 
 def _where(evidence: Evidence, what: Finding | None) -> Finding | None:

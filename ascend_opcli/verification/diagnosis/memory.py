@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from ascend_opcli.tensors.dtypes import round_to
-from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence, wide
+from ascend_opcli.verification.diagnosis.evidence import NEARER, NEARLY_ALL, Evidence, wide
 from ascend_opcli.verification.diagnosis.finding import Finding, elements
 from ascend_opcli.verification.diagnosis.places import multiple
 from ascend_opcli.verification.flat import take
@@ -48,12 +48,18 @@ def poison_bytes(e: Evidence) -> Finding | None:
 
 
 def earlier_call(e: Evidence) -> Finding | None:
-    """The right output of an earlier call that this one did not replace."""
+    """The right output of an earlier call that this one did not replace.
+
+    Right: much nearer to its own golden than to this one's. A call that was wrong in the same way, or had the same
+    golden, has left nothing.
+    """
     for back, left in enumerate(e.earlier, 1):
-        there, values = left.at(e.at)
-        old = np.full(len(e.at), np.nan, e.x.dtype)
-        old[there] = wide(values)
-        told = there & (e.x == old) & (e.x != e.rounded) & (e.x != 0)
+        there = e.at < left.output.size
+        old, own = (np.full(len(e.at), np.nan, e.x.dtype) for _ in range(2))
+        old[there] = wide(take(left.output, e.at[there]))
+        own[there] = wide(round_to(take(left.golden, e.at[there]), e.dtype))
+        off = np.where(old == own, 0.0, np.abs(old - own))
+        told = (e.x == old) & (e.x != e.rounded) & (e.x != 0) & (off * NEARER <= e.error)
         share = e.share(told)
         if share >= NEARLY_ALL and (e.places.count < 4 or len(np.unique(e.x[told & e.wrong])) > 3):
             call = "the previous call" if back == 1 else f"an earlier call ({back} calls before)"
