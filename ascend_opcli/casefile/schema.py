@@ -184,7 +184,7 @@ _BODY: dict[str, Schema] = {
         ),
         "description": "Where the case applies; elsewhere it is skipped.",
     },
-    "reference": {**_TEXT, "description": "An expression over the parameters, or file.py:function."},
+    "reference": {**_TEXT, "description": "An expression over the parameters, file.py:function, or golden.py."},
     "signature": {**_TEXT, "description": "The C prototype of phase 1, or the path of a header."},
     "dtype": {**or_name(ref("dtype")), "description": "The short form: the dtype that the tensors follow."},
     "shape": {**or_name(ref("sizes")), "description": "The short form: the shape that the tensors follow."},
@@ -235,7 +235,7 @@ def _generator() -> Schema:
     pair = {"type": "array", "minItems": 2, "maxItems": 2, "items": or_name(ref("real"))}
     many = {"type": "array", "minItems": 1, "items": ref("element")}
     forms: dict[str, Schema] = dict.fromkeys(values.GENERATOR_KEYS, pair)
-    forms |= {"choice": many, "permutation": {}, values.FILE: _TEXT}
+    forms |= {"choice": many, "permutation": {}, values.FILE: _TEXT, values.EXPR: _TEXT}
     forms["integers"] = {**pair, "items": or_name({"type": "integer"})}
     kinds = {kind: or_name(form) if form else {} for kind, form in forms.items()}
     return {
