@@ -113,7 +113,8 @@ def side_by_side(
         found = judged(
             got, golden, dtype, standard, third=third, patches=patches, written=written, threads=threads
         )
-        made.append(Alternative(name, not found.failed, found.used, reason(list(found.failed))))
+        said = reason(list(found.failed))
+        made.append(Alternative(name, not found.failed, found.used, said, found.warnings))
     return tuple(made)
 
 

@@ -323,7 +323,7 @@ class _Pairs:
         self.total = got.size * (1 if part(dtype) == dtype else 2)
         small = dtype_of(part(dtype)).itemsize < 4 or part(dtype) == "float32"
         self._real = np.float32 if small else np.float64
-        self._seen = {"NaN": [0, 0], "Inf": [0, 0], "zeros": [0, 0]}
+        self._seen = {"NaN": [0, 0], "Inf": [0, 0], "-Inf": [0, 0], "zeros": [0, 0]}
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Everything, once; it is counted on the way."""
@@ -334,8 +334,8 @@ class _Pairs:
             pair = self._values(x.block(start, stop), y.block(start, stop))
             for side, values in enumerate(pair):
                 self._seen["NaN"][side] += int(np.count_nonzero(np.isnan(values)))
-                self._seen["Inf"][side] += int(np.count_nonzero(np.isinf(values)))
-                self._seen["zeros"][side] += int(np.count_nonzero(values == 0))
+                for name, value in (("Inf", np.inf), ("-Inf", -np.inf), ("zeros", 0)):
+                    self._seen[name][side] += int(np.count_nonzero(values == value))
             yield pair
 
     def at(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -178,6 +178,26 @@ def test_a_permissive_clause_is_warned_of(opcli: Opcli, tmp_path: Path) -> None:
     assert "warning: msopst counts 1 NaN difference as good" in done.out
 
 
+def test_a_permissive_clause_is_warned_of_side_by_side_too(opcli: Opcli, tmp_path: Path) -> None:
+    golden = np.random.default_rng(0).standard_normal(5000)
+    got = golden.astype(np.float32)
+    got[::4000] = golden[4000] = np.nan
+    np.save(tmp_path / "out.npy", got)
+    np.save(tmp_path / "golden.npy", golden)
+    done = opcli("compare", tmp_path / "out.npy", tmp_path / "golden.npy", "--standard", "all")
+    table = done.out[done.out.index("how each standard") :]
+    said = [
+        "single passes the output unseen: 1 golden value is NaN or Inf",
+        "msopst counts 1 NaN difference as good",
+        "random lets 2 NaN pass where the golden has 1",
+    ]
+    assert [line for line in table.splitlines() if "warning" in line] == [f"warning: {each}" for each in said]
+    line = ("compare", tmp_path / "out.npy", tmp_path / "golden.npy", "--standard", "all", "--json", "-")
+    found = {s["standard"]: s["warnings"] for s in json.loads(opcli(*line).out)["output"]["standards"]}
+    assert [found[name] for name in ("single", "msopst", "random")] == [[each] for each in said]
+    assert found["exact"] == []
+
+
 def test_pt_needs_torch_and_says_so(opcli: Opcli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "out.pt").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "torch", None)
@@ -236,6 +256,24 @@ def test_a_run_shows_every_standard_beside_the_cases_own(opcli: Opcli) -> None:
     (output,) = report["results"][0]["outputs"]
     assert {"ecosystem", "dual", "bits"} <= {s["standard"] for s in output["standards"]}
     assert output["origin"] == "dtype table"
+
+
+def test_a_run_says_whose_output_the_warning_of_a_standard_is_of(opcli: Opcli, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        """
+        op: logit_grad
+        cases:
+          - {name: one, dtype: float32, shape: [4]}
+          - name: two
+            inputs: {x: {dtype: float32, shape: [4], data: 0.5}, dy: {dtype: float32, shape: [4], data: 1.0}}
+            expect: {outputs: {out: [nan, 4, 4, 4]}}
+        """,
+        "utf-8",
+    )
+    done = opcli("run", tmp_path / "a.yaml", "--standard", "all")
+    said = [line for line in done.out.splitlines() if line.startswith("warning: ")]
+    assert any("::two out: msopst counts 1 NaN difference as good" in line for line in said)
+    assert any("::one out: random cannot tell 4 elements" in line for line in said)
 
 
 def test_a_case_names_its_third_party_as_a_word_an_expression_or_a_file(opcli: Opcli, tmp_path: Path) -> None:
