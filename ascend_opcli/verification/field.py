@@ -115,9 +115,10 @@ def msopst(dtype: str, *, t1: float = 0.01, t2: float = 0.05, limit: float = 0.1
     )
     return Standard(
         "msopst",
-        rule + _parts(dtype),
+        rule + modulus_note(dtype),
         part(dtype),
         kind="msopst",
+        modulus=by_modulus(dtype),
         atol=t1,
         matched=1 - t2,
         limit=limit,
@@ -136,7 +137,15 @@ def ratio(
         f"|got - golden| <= {number(rtol)} * |golden| + {number(atol)}; at most {ptol * 100:.6g} % of the "
         f"elements may be over"
     )
-    return Standard("ratio", rule + _parts(dtype), part(dtype), rtol=rtol, atol=atol, forgiven=ptol)
+    return Standard(
+        "ratio",
+        rule + modulus_note(dtype),
+        part(dtype),
+        rtol=rtol,
+        atol=atol,
+        forgiven=ptol,
+        modulus=by_modulus(dtype),
+    )
 
 
 def cosine(dtype: str, *, max: float = 0.01) -> Standard:  # the number's name is what the user writes
@@ -186,7 +195,13 @@ def assert_close(dtype: str, *, rtol: float | None = None, atol: float | None = 
         f"element; NaN does not equal NaN"
     )
     return Standard(
-        "assert_close", rule + _parts(dtype), part(dtype), rtol=rtol, atol=atol, non_finite="nan differs"
+        "assert_close",
+        rule + modulus_note(dtype),
+        part(dtype),
+        rtol=rtol,
+        atol=atol,
+        non_finite="nan differs",
+        modulus=by_modulus(dtype),
     )
 
 
@@ -216,6 +231,16 @@ def md5(dtype: str) -> Standard:
     """The bytes have the same MD5, which is to say that they are the same, the payload of NaN included."""
     rule = f"the same MD5: every byte equals the golden rounded to {dtype}, NaN payloads and -0.0 included"
     return Standard("md5", rule, part(dtype), kind="bytes")
+
+
+def by_modulus(dtype: str) -> bool:
+    """Whether the rules of NumPy, PyTorch, TTK and msopst take an element as one complex number."""
+    return dtype_of(dtype).kind == "complex"
+
+
+def modulus_note(dtype: str) -> str:
+    """What such a rule has to say about complex numbers; empty for the rest."""
+    return " (of complex numbers, | | is the modulus)" if by_modulus(dtype) else ""
 
 
 def _equal(name: str, rule: str, dtype: str) -> Standard:

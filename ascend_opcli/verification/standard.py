@@ -30,6 +30,9 @@ class Standard:
     fails), ``golden excuses`` (a golden with any passes the output), ``third`` (4.3 of the dual standard) or
     ``anything``. ``whole`` names a criterion over the whole output: see :mod:`.whole`, and ``numbers`` holds
     what that needs. ``small`` is the magnitude below which the dual standard counts errors over ``atol``.
+
+    With ``modulus`` a complex number is one value, its error |got - golden| and NaN where a part is; without,
+    each of its parts must satisfy the rule.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Standard:
     numbers: Mapping[str, float] = field(default_factory=dict)
     small: float = 0.0
     third: str = ""
+    modulus: bool = False
 
     @property
     def equality(self) -> bool:

@@ -89,8 +89,8 @@ def ecosystem_2026_04(dtype: str, *, threshold: float | None = None, ratio: floa
 
 def allclose(dtype: str, *, rtol: float = 1e-5, atol: float = 1e-8) -> Standard:
     """numpy.allclose with equal_nan; its defaults."""
-    rule = f"|got - golden| <= {_linear(rtol, atol)} for every element"
-    return Standard("allclose", rule + _parts(dtype), part(dtype), rtol=rtol, atol=atol)
+    rule = f"|got - golden| <= {_linear(rtol, atol)} for every element{field.modulus_note(dtype)}"
+    return Standard("allclose", rule, part(dtype), rtol=rtol, atol=atol, modulus=field.by_modulus(dtype))
 
 
 def ulp(dtype: str, *, max: float = 1.0) -> Standard:  # the number's name is what the user writes
