@@ -90,3 +90,10 @@ def number(value: float) -> str:
         if mantissa == 0.5 and (exponent <= -3 or exponent > 11):
             return f"2^{exponent - 1}"
     return f"{value:.6g}"
+
+
+def share_of(value: float, most: float) -> float:
+    """How much of what is allowed a value uses; Inf where nothing is."""
+    if most > 0.0:
+        return value / most
+    return math.inf if value > 0.0 else 0.0
