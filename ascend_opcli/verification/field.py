@@ -16,6 +16,7 @@ _SINGLE = {
     "float8_e4m3fn": 2.0**-3,
     "float8_e5m2": 2.0**-2,
 }
+RATIO_TOOLS = ("close", "verify_result")
 SINGLE_TYPES = ("high_precision", "high_performance", "vector_fused")
 
 LEVELS: Mapping[str, tuple[float, float, float]] = {
@@ -127,16 +128,29 @@ def msopst(dtype: str, *, t1: float = 0.01, t2: float = 0.05, limit: float = 0.1
 
 
 def ratio(
-    dtype: str, *, rtol: float | None = None, atol: float = 1e-8, ptol: float | None = None
+    dtype: str,
+    *,
+    rtol: float | None = None,
+    atol: float = 1e-8,
+    ptol: float | None = None,
+    tool: str = "close",
 ) -> Standard:
-    """TTK's close and the verify_result.py of the samples: numpy.isclose for all but a share of the elements."""
+    """numpy.isclose for all but a share of the elements, with the numbers of TTK's close.
+
+    ``tool`` says what a NaN or Inf that does not meet its like is: for TTK's ``close`` the end, for the
+    ``verify_result`` of the samples one more element in the share. NaN meets NaN in both.
+    """
     default = 1e-3 if dtype in ("float16", "bfloat16") else 1e-4
     rtol = default if rtol is None else rtol
     ptol = default if ptol is None else ptol
     rule = (
         f"|got - golden| <= {number(rtol)} * |golden| + {number(atol)}; at most {ptol * 100:.6g} % of the "
-        f"elements may be over"
+        f"elements may be over, "
     )
+    if tool == "close":
+        rule += "and no NaN or Inf may differ (TTK close)"
+    else:
+        rule += "NaN and Inf that differ among them (verify_result.py)"
     return Standard(
         "ratio",
         rule + modulus_note(dtype),
@@ -144,6 +158,7 @@ def ratio(
         rtol=rtol,
         atol=atol,
         forgiven=ptol,
+        non_finite="match" if tool == "close" else "all in the share",
         modulus=by_modulus(dtype),
     )
 

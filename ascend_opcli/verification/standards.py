@@ -135,6 +135,7 @@ _INTEGERS_ONLY = ("quant",)
 WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "single": {"type": field.SINGLE_TYPES},
     "dual": {"level": tuple(field.LEVELS), "third": ()},
+    "ratio": {"tool": field.RATIO_TOOLS},
 }
 """Parameters that are words, with those that there are; any word where none are listed."""
 

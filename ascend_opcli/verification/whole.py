@@ -86,6 +86,9 @@ def judged(
         warnings.append(f"{standard.name} counts {count:,} NaN difference{'s' * (count > 1)} as good")
     if standard.non_finite == "in the share" and census.inf_against_other and not failed:
         warnings.append(f"{standard.name} forgives {census.inf_against_other:,} Inf that differ, as a share")
+    strange = census.nan_against_number + census.inf_against_other
+    if standard.non_finite == "all in the share" and strange and not failed:
+        warnings.append(f"{standard.name} forgives {strange:,} NaN or Inf that differ, as a share")
     return Judged(metrics, tuple(failed), used, standard, tuple(warnings))
 
 

@@ -467,7 +467,7 @@ def test_dual_without_a_third_party_says_what_is_missing() -> None:
     [
         ("dual:level=L9", "it is one of L0, L1, L2"),
         ("single:type=high_performanc", "did you mean 'high_performance'"),
-        ("dual:level=", "must be a word"),
+        ("dual:level=", "a number or word is missing"),
         ("msopst:t1=2", "[0, 1]"),
         ("ratio:ptol=-1", "[0, 1]"),
     ],

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ascend_opcli.model import OutputReport
 from ascend_opcli.verification.judge import judge_output, side_by_side
 from ascend_opcli.verification.standards import parse
 
@@ -19,6 +20,9 @@ NAN, INF = math.nan, math.inf
 TABLE = {
     "single": (True, False, True, True, False),
     "ratio": (True, False, False, True, False),
+    "ratio:tool=verify_result": (True, False, False, True, False),
+    "ratio:tool=verify_result,ptol=0.016": (True, True, True, True, True),
+    "ratio:ptol=0.016": (True, False, False, True, False),
     "ecosystem": (True, False, False, True, False),
     "ecosystem-2026-04": (True, False, False, True, False),
     "msopst": (True, True, True, True, False),
@@ -41,6 +45,33 @@ def test_the_table_row_by_row(standard: str, which: int, dtype: str) -> None:
     output = np.array([got] + [2.0] * 63, getattr(ml_dtypes, dtype, dtype))
     report = judge_output("y", output, np.array([golden] + [2.0] * 63), dtype=dtype, choice=parse(standard))
     assert report.passed is TABLE[standard][which], report.reason
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.sampled_from([0.0, 0.05, 0.1, 0.5]))
+def test_ratio_counts_nan_and_inf_as_its_tool_does(seed: int, size: int, ptol: float) -> None:
+    rng = np.random.default_rng(seed)
+    golden = rng.standard_normal(size)
+    got = golden.astype(np.float32)
+    for array in (got, golden):
+        array[rng.integers(0, size, 3)] = rng.choice([NAN, INF, -INF, 5.0], 3)
+    close = np.isclose(got.astype(float), golden, rtol=1e-4, atol=1e-8, equal_nan=True)
+    share = np.count_nonzero(~close) / size
+    differ = (~close & ~(np.isfinite(got) & np.isfinite(golden))).sum()
+
+    def judged(tool: str) -> OutputReport:
+        text = f"ratio:ptol={ptol},tool={tool}"
+        return judge_output("y", got, golden, dtype="float32", choice=parse(text))
+
+    report = judged("verify_result")
+    assert report.passed == (share <= ptol)
+    forgiven = f"ratio forgives {differ} NaN or Inf that differ, as a share"
+    assert report.warnings == ((forgiven,) if report.passed and differ else ())
+    assert bool(report.reason) is not report.passed
+    report = judged("close")
+    assert report.passed == (share <= ptol and differ == 0)
+    assert report.warnings == ()
+    assert "no NaN or Inf may differ (TTK close)" in report.rule
 
 
 def test_msopst_says_how_many_nan_it_counted_as_good() -> None:
