@@ -27,6 +27,10 @@ STRETCH = 1 << 15
 """How much of a block is searched at once for the worst elements; bounds the memory of that search."""
 
 
+FAINT = 2.0**-100
+"""Errors and shares below this may have lost digits in float32, or vanished."""
+
+
 def scratch_dtype(dtype: str, standard: Standard) -> type[np.float32] | type[np.float64]:
     """float32 where its range and the standard allow a bound on every rounding error, else float64."""
     narrow = part(dtype) != "float64" and standard.kind == "linear" and standard.mean_limit is None
@@ -52,12 +56,18 @@ class FloatScan:
         self._scratch = tuple(np.empty(size, self._real) for _ in range(4))
         self._flags = tuple(np.empty(size, dtype=bool) for _ in range(2))
         self._single = np.empty(0, np.float32)
+        self._underflow = False
         self._narrow: Narrow | None = None
         if self._component.itemsize == 2 and self._real is np.float32:
             self._narrow = Narrow(dtype, size)
 
+    def noticed(self, kind: str, flag: int) -> None:  # noqa: ARG002  (as NumPy calls it)
+        """To be NumPy's handler of underflow: the processor tells for nothing that an error has vanished."""
+        self._underflow = True
+
     def block(self, start: int, stop: int, tally: Tally) -> None:
         """Adds elements ``start`` to ``stop`` to the tally."""
+        self._underflow = False
         got, golden = self._got.block(start, stop), self._golden.block(start, stop)
         n = (stop - start) * self._parts
         error, size, used, spare = (buffer[:n] for buffer in self._scratch)
@@ -75,6 +85,7 @@ class FloatScan:
         loose = loose or (apart is not None and bool(apart.any()))
         self._limit(exact_golden, float(largest), used, spare)
         np.divide(error, used, out=used)
+        faint = self._underflow and self._real is np.float32
         if self._parts == 2:
             same = np.logical_and(same[0::2], same[1::2], out=self._flags[1][: n // 2])
         tally.exact += int(np.count_nonzero(same))
@@ -93,6 +104,8 @@ class FloatScan:
             tally.sums[start] = total + float(spare.sum())
 
         self._records(got, golden, start, tally, loose, float(largest))
+        if faint:
+            self._faint(got, golden, start, tally)
 
     def _compare(
         self, got: np.ndarray, golden: np.ndarray, error: np.ndarray, size: np.ndarray, same: np.ndarray
@@ -249,6 +262,22 @@ class FloatScan:
             np.subtract(error, self._real(standard.atol * (1 - self._slack)), out=spare)
             np.divide(spare, np.maximum(size, self._tiny, out=used), out=spare)
             self._raise_needed(got, golden, spare, "rtol_needed", tally)
+
+    def _faint(self, got: np.ndarray, golden: np.ndarray, start: int, tally: Tally) -> None:
+        """Lets elements compete whose errors are too small for the scratch."""
+        keep = tally.keep * self._rows
+        for at in range(0, got.size * self._rows, STRETCH):
+            places = np.arange(at, min(at + STRETCH, got.size * self._rows))
+            error, _, used = distances(*self._gather(got, golden, places), self._standard)
+            few = np.flatnonzero((error > 0) & ((error < FAINT) | (used < FAINT)))
+            if not few.size:
+                continue
+            rows = (places[few] // self._rows) + start
+            some = np.unique(places[few[tally.able(used[few], error[few], rows, keep)]] // self._rows)
+            tally.rank(figures(got[some], golden[some], self._dtype, self._standard), some + start)
+            if not self._standard.strict:
+                needed = self._needed(got, golden, places[few], "atol_needed", tally.atol_needed)
+                tally.atol_needed = max(tally.atol_needed, needed)
 
     def _contenders(
         self, got: np.ndarray, golden: np.ndarray, stretch: slice, start: int, tally: Tally
