@@ -85,6 +85,14 @@ def test_msopst_says_how_many_nan_it_counted_as_good() -> None:
     assert report.census.over == 0
 
 
+def test_msopst_says_so_too_where_numbers_are_inf_in_its_float32() -> None:
+    got, golden = np.array([1e200, 1e300, 1.0, INF]), np.array([-1e200, 1e299, 1.0, INF])
+    golden[0] = 1e100
+    report = judge_output("y", got, golden, dtype="float64", choice=parse("msopst"))
+    assert report.passed
+    assert report.warnings == ("msopst counts 2 NaN differences as good",)
+
+
 def test_bfloat16_of_torch_npu_is_torch_allclose_where_nan_differs() -> None:
     output = np.array([NAN, 1.0], ml_dtypes.bfloat16)
     report = judge_output("y", output, np.array([NAN, 1.0]), dtype="bfloat16", choice=parse("torch_npu"))
