@@ -326,12 +326,16 @@ ULP_BINS = (0.5, 1.0, 2.0, 4.0, 16.0, 64.0, 256.0, 4096.0, 65536.0)
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """How another standard would judge an output; ``used`` is the share of its tolerance."""
+    """How another standard would judge an output; ``used`` is the share of its tolerance.
+
+    ``warnings`` say where a permissive clause of it let something pass, a sentence each.
+    """
 
     standard: str
     passed: bool
     used: float
     reason: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

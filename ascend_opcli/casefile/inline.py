@@ -15,9 +15,9 @@ from typing import Any
 
 from ascend_opcli.casefile import expand, keys, read, tree, values, yaml_text
 from ascend_opcli.casefile.build import Declared, Setting, build
-from ascend_opcli.casefile.commas import split_outside
 from ascend_opcli.casefile.expectations import CheckStandard
 from ascend_opcli.casefile.repro import format, repro
+from ascend_opcli.casefile.standard_text import standard_text
 from ascend_opcli.casefile.tree import Node, clip
 from ascend_opcli.errors import CaseFileError, OpcliError, UsageError
 from ascend_opcli.model import (
@@ -223,13 +223,5 @@ def _data(text: str) -> Any:
 
 def _standard(text: str) -> Any:
     """``ulp:max=2`` or a name alone."""
-    name, colon, rest = text.partition(":")
-    if not colon:
-        return name
-    numbers: dict[str, Any] = {}
-    for part in split_outside(rest):
-        key, equals, value = part.partition("=")
-        if not equals:
-            raise ValueError(f"the numbers of {clip(name)} read {clip(name)}:key=value,key=value")
-        numbers[key.strip()] = yaml_text.resolve(value.strip())
-    return {name: numbers}
+    name, numbers = standard_text(text)
+    return {name: numbers} if numbers else name

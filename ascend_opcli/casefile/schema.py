@@ -184,7 +184,10 @@ _BODY: dict[str, Schema] = {
         ),
         "description": "Where the case applies; elsewhere it is skipped.",
     },
-    "reference": {**_TEXT, "description": "An expression over the parameters, file.py:function, or golden.py."},
+    "reference": {
+        **_TEXT,
+        "description": "An expression over the parameters, file.py:function, or golden.py.",
+    },
     "signature": {**_TEXT, "description": "The C prototype of phase 1, or the path of a header."},
     "dtype": {**or_name(ref("dtype")), "description": "The short form: the dtype that the tensors follow."},
     "shape": {**or_name(ref("sizes")), "description": "The short form: the shape that the tensors follow."},

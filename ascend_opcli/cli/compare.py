@@ -43,7 +43,7 @@ def compare(
 
     every = standard == standards.ALL
     try:
-        choice = standards.parse(standard) if standard and not every else None
+        choice = standards.parse(standard) if standard is not None and not every else None
         report = compare_saved(
             actual,
             expected,

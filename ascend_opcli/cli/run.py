@@ -234,7 +234,7 @@ def run(
     home = _usage(product_named, product) if product else DEFAULT_PRODUCT
     all_standards = standard == standards.ALL
     standard = None if all_standards else standard
-    override = _usage(standards.parse, standard) if standard and not op else None
+    override = _usage(standards.parse, standard) if standard is not None and op is None else None
     others = {"--backend": backend is not Backend.AUTO, "--opp": opp is not None, "--in-process": in_process}
     serving = foreign(
         candidate,

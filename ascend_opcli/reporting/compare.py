@@ -66,6 +66,11 @@ def _table(rows: Sequence[tuple[str, str, str, Sequence[Alternative]]]) -> Itera
     yield ""
     yield "how each standard would judge, and the share of its tolerance:"
     yield from plain_table(cells)
+    for case, output, _, others in rows:
+        where = f"{case} {output}: " if len(rows) > 1 else ""
+        for other in others:
+            # A warning mostly names its standard.
+            yield from (f"warning: {where}{warning}" for warning in other.warnings)
 
 
 def _cell(other: Alternative) -> str:

@@ -61,7 +61,8 @@ class Streamed:
 
 
 class Flat:
-    """Row-major blocks of an array. A contiguous array is never copied, any other one block at a time.
+    """Row-major blocks of an array, in the machine's byte order. A contiguous array in that order is never
+    copied, any other one block at a time.
 
     One instance serves one thread; a block is valid until the next one is asked for.
     """
@@ -87,7 +88,7 @@ class Flat:
     def block(self, start: int, stop: int) -> np.ndarray:
         """Elements ``start`` to ``stop`` as a one-dimensional contiguous array."""
         if self._line is not None:
-            return self._line[start:stop]
+            return native(self._line[start:stop])
         if self._streamed is not None:
             return self._of_chunks(self._streamed, start, stop)
         self._iterator.iterrange = (start, stop)
@@ -95,7 +96,7 @@ class Flat:
         for piece in self._iterator:
             self._copy[filled : filled + piece.size] = piece
             filled += piece.size
-        return self._copy[:filled]
+        return native(self._copy[:filled])
 
     def _of_chunks(self, streamed: Streamed, start: int, stop: int) -> np.ndarray:
         parts = []
@@ -108,13 +109,20 @@ class Flat:
 
 
 def take(array: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The elements at flat row-major ``places`` of an array of any strides."""
+    """The elements at flat row-major ``places`` of an array of any strides, in the machine's byte order."""
     streamed: Any = array
     if isinstance(streamed, Streamed):
         return streamed.take(places)
     if array.flags.c_contiguous:
-        return np.asarray(array.reshape(-1)[places])
-    return np.asarray(array[np.unravel_index(places, array.shape)])
+        return native(np.asarray(array.reshape(-1)[places]))
+    return native(np.asarray(array[np.unravel_index(places, array.shape)]))
+
+
+def native(values: np.ndarray) -> np.ndarray:
+    """The values in the machine's byte order: themselves where they are."""
+    if values.dtype.isnative:
+        return values
+    return values.astype(values.dtype.newbyteorder("="))
 
 
 def spread(array: np.ndarray, shape: Shape) -> np.ndarray:

@@ -25,7 +25,8 @@ def opened(path: str, dtype: str | None, shape: Shape | None, *, named: str = "a
 
     A .bin needs ``dtype`` and ``shape``. Elsewhere the file says its own; ``dtype`` then names what NumPy has
     no name for (the bits of bfloat16 or float8), or must be the same. ``shape`` gives a flat file its shape.
-    ``named`` is how a sentence calls the missing dtype. Raises ValueError in one sentence.
+    ``named`` is how a sentence calls the missing dtype. An array is in the byte order of its file. Raises
+    ValueError in one sentence.
     """
     file, key = _split(path)
     if file.lower().endswith(".bin"):
@@ -80,8 +81,6 @@ def _truth(path: str, values: np.ndarray) -> np.ndarray:
 
 def _typed(path: str, values: np.ndarray, dtype: str | None) -> np.ndarray:
     """Values under the dtype that they have, or whose bits they are."""
-    if not values.dtype.isnative:
-        values = values.astype(values.dtype.newbyteorder("="))
     width, kind = values.dtype.itemsize, values.dtype.kind
     bits = None if dtype is None or kind not in "Vu" else dtype_of(dtype)
     if (
@@ -90,6 +89,9 @@ def _typed(path: str, values: np.ndarray, dtype: str | None) -> np.ndarray:
         and bits.itemsize == width
         and kind + str(width) != "u1"
     ):
+        if not values.dtype.isnative:
+            # ml_dtypes knows no byte order: what is 2 bytes wide is turned round at once.
+            values = values.astype(values.dtype.newbyteorder("="))
         return values.view(bits.numpy)
     if kind == "V":
         # NumPy writes bfloat16 so; there is nothing else of that width.

@@ -16,7 +16,7 @@ from ascend_opcli.verification.standard import Standard
 
 @dataclass(slots=True)
 class Figures:
-    """One row per element, for a complex number the worse of its parts.
+    """One row per element, for a complex number the worse of its parts, or its modulus where that counts.
 
     ``mismatch`` marks NaN against a number and Inf against anything else, ``nan_got`` and ``inf_got`` those
     where it stands in the output. ``error`` is |got - golden|, Inf at a mismatch; ``size`` is |golden|;
@@ -77,14 +77,16 @@ def wide_golden(golden: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def distances(got: np.ndarray, golden: np.ndarray, standard: Standard) -> tuple[np.ndarray, ...]:
-    """Error, |golden| and share used of finite float64 values; the share is of the tolerance or the limit."""
+    """Error, |golden| and share used of finite float64 or complex128 values; the share is of the tolerance or
+    the limit."""
     return _linear(got, golden, standard)[:3]
 
 
 def _linear(got: np.ndarray, golden: np.ndarray, standard: Standard) -> tuple[np.ndarray, ...]:
     """What :func:`distances` gives, the tolerance, and how much each error exceeds the limit, at least 0."""
     error = np.abs(got - golden)
-    size = np.abs(golden)
+    # The modulus of a finite complex number may overflow.
+    size = np.minimum(np.abs(golden), np.finfo(np.float64).max)
     tolerance = allowed = standard.tolerance(size)
     hard = standard.hard_limit(size)
     if hard is None:
@@ -115,7 +117,8 @@ def rated(got: np.ndarray, golden: np.ndarray, standard: Standard) -> tuple[np.n
 def _rated_msopst(got: np.ndarray, golden: np.ndarray, standard: Standard) -> tuple[np.ndarray, ...]:
     """msopst computes in float32, and so do we; its threshold t1 is a float32 there too."""
     t1, limit = np.float32(standard.atol), np.float32(standard.limit or 0.0)
-    a, b = got.astype(np.float32), golden.astype(np.float32)
+    narrow = np.complex64 if got.dtype.kind == "c" else np.float32
+    a, b = got.astype(narrow), golden.astype(narrow)
     d = np.abs(a - b)
     floor = np.float32(2.0**-14 / standard.atol) if standard.atol else np.float32(np.inf)
     larger = np.maximum(np.maximum(np.abs(a), np.abs(b)), floor) + np.float32(1e-9)
@@ -155,14 +158,9 @@ def _floats(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard)
     # A golden that rounds to Inf is expected as that Inf; otherwise it counts unrounded.
     expected = np.where(np.isfinite(rounded), stored.astype(np.float64), rounded)
 
-    nan = np.isnan(value) != np.isnan(expected)
-    either_nan = np.isnan(value) | np.isnan(expected)
-    inf = ~either_nan & (np.isinf(value) | np.isinf(expected)) & (value != expected)
+    exact = (value == rounded) | (np.isnan(value) & np.isnan(rounded))
     finite = np.isfinite(value) & np.isfinite(expected)
-    mismatch = nan | inf
-
     x, y = np.where(finite, value, 0.0), np.where(finite, expected, 0.0)
-    exact = np.where(finite, x == rounded, ~mismatch)
     sign = finite & (((x < 0) & (y > 0)) | ((x > 0) & (y < 0)))
     # A golden so small that it rounds to zero is met by zero.
     zero = finite & ((x == 0) != (y == 0)) & (x != rounded)
@@ -173,6 +171,19 @@ def _floats(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard)
 
     if standard.kind == "bytes":
         exact = same_bytes(split(got, dtype), narrow)
+
+    got_nan, golden_nan, infinite = np.isnan(value), np.isnan(expected), np.isinf(value)
+    special, differ = infinite | np.isinf(expected), value != expected
+    if standard.modulus:
+        got_nan, golden_nan, infinite, special, differ = (
+            np.any(each, axis=1, keepdims=True) for each in (got_nan, golden_nan, infinite, special, differ)
+        )
+        finite = np.all(finite, axis=1, keepdims=True)
+        x, y = (np.where(finite, each, 0.0).view(np.complex128) for each in (x, y))
+    nan = got_nan != golden_nan
+    either_nan = got_nan | golden_nan
+    inf = ~either_nan & special & differ
+    mismatch = nan | inf
     paired = np.zeros(nan.shape, dtype=bool)
     if standard.non_finite == "nan differs":
         paired = either_nan & ~nan
@@ -199,8 +210,8 @@ def _floats(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard)
         used=used.max(axis=1),
         nan=nan.any(axis=1),
         inf=inf.any(axis=1),
-        nan_got=(nan & np.isnan(value)).any(axis=1),
-        inf_got=(inf & np.isinf(value)).any(axis=1),
+        nan_got=(nan & got_nan).any(axis=1),
+        inf_got=(inf & infinite).any(axis=1),
         sign=sign.any(axis=1),
         zero=zero.any(axis=1),
         atol_needed=atol.max(axis=1),

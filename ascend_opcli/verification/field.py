@@ -16,6 +16,7 @@ _SINGLE = {
     "float8_e4m3fn": 2.0**-3,
     "float8_e5m2": 2.0**-2,
 }
+RATIO_TOOLS = ("close", "verify_result")
 SINGLE_TYPES = ("high_precision", "high_performance", "vector_fused")
 
 LEVELS: Mapping[str, tuple[float, float, float]] = {
@@ -115,9 +116,10 @@ def msopst(dtype: str, *, t1: float = 0.01, t2: float = 0.05, limit: float = 0.1
     )
     return Standard(
         "msopst",
-        rule + _parts(dtype),
+        rule + modulus_note(dtype),
         part(dtype),
         kind="msopst",
+        modulus=by_modulus(dtype),
         atol=t1,
         matched=1 - t2,
         limit=limit,
@@ -126,17 +128,39 @@ def msopst(dtype: str, *, t1: float = 0.01, t2: float = 0.05, limit: float = 0.1
 
 
 def ratio(
-    dtype: str, *, rtol: float | None = None, atol: float = 1e-8, ptol: float | None = None
+    dtype: str,
+    *,
+    rtol: float | None = None,
+    atol: float = 1e-8,
+    ptol: float | None = None,
+    tool: str = "close",
 ) -> Standard:
-    """TTK's close and the verify_result.py of the samples: numpy.isclose for all but a share of the elements."""
+    """numpy.isclose for all but a share of the elements, with the numbers of TTK's close.
+
+    ``tool`` says what a NaN or Inf that does not meet its like is: for TTK's ``close`` the end, for the
+    ``verify_result`` of the samples one more element in the share. NaN meets NaN in both.
+    """
     default = 1e-3 if dtype in ("float16", "bfloat16") else 1e-4
     rtol = default if rtol is None else rtol
     ptol = default if ptol is None else ptol
     rule = (
         f"|got - golden| <= {number(rtol)} * |golden| + {number(atol)}; at most {ptol * 100:.6g} % of the "
-        f"elements may be over"
+        f"elements may be over, "
     )
-    return Standard("ratio", rule + _parts(dtype), part(dtype), rtol=rtol, atol=atol, forgiven=ptol)
+    if tool == "close":
+        rule += "and no NaN or Inf may differ (TTK close)"
+    else:
+        rule += "NaN and Inf that differ among them (verify_result.py)"
+    return Standard(
+        "ratio",
+        rule + modulus_note(dtype),
+        part(dtype),
+        rtol=rtol,
+        atol=atol,
+        forgiven=ptol,
+        non_finite="match" if tool == "close" else "all in the share",
+        modulus=by_modulus(dtype),
+    )
 
 
 def cosine(dtype: str, *, max: float = 0.01) -> Standard:  # the number's name is what the user writes
@@ -186,7 +210,13 @@ def assert_close(dtype: str, *, rtol: float | None = None, atol: float | None = 
         f"element; NaN does not equal NaN"
     )
     return Standard(
-        "assert_close", rule + _parts(dtype), part(dtype), rtol=rtol, atol=atol, non_finite="nan differs"
+        "assert_close",
+        rule + modulus_note(dtype),
+        part(dtype),
+        rtol=rtol,
+        atol=atol,
+        non_finite="nan differs",
+        modulus=by_modulus(dtype),
     )
 
 
@@ -216,6 +246,16 @@ def md5(dtype: str) -> Standard:
     """The bytes have the same MD5, which is to say that they are the same, the payload of NaN included."""
     rule = f"the same MD5: every byte equals the golden rounded to {dtype}, NaN payloads and -0.0 included"
     return Standard("md5", rule, part(dtype), kind="bytes")
+
+
+def by_modulus(dtype: str) -> bool:
+    """Whether the rules of NumPy, PyTorch, TTK and msopst take an element as one complex number."""
+    return dtype_of(dtype).kind == "complex"
+
+
+def modulus_note(dtype: str) -> str:
+    """What such a rule has to say about complex numbers; empty for the rest."""
+    return " (of complex numbers, | | is the modulus)" if by_modulus(dtype) else ""
 
 
 def _equal(name: str, rule: str, dtype: str) -> Standard:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ascend_opcli.tensors.flat import Flat, take
+from ascend_opcli.tensors.flat import Flat, native, take
 
-__all__ = ["Flat", "Patched", "take"]
+__all__ = ["Flat", "Patched", "native", "take"]
 
 
 class Patched(Flat):

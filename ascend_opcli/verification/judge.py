@@ -150,7 +150,8 @@ def side_by_side(
         found = judged(
             got, golden, dtype, standard, third=third, patches=patches, written=written, threads=threads
         )
-        made.append(Alternative(name, not found.failed, found.used, reason(list(found.failed))))
+        said = reason(list(found.failed))
+        made.append(Alternative(name, not found.failed, found.used, said, found.warnings))
     return tuple(made)
 
 
@@ -163,7 +164,8 @@ def noise_floor(host_result: np.ndarray, golden: np.ndarray, dtype: str, choice:
 def _not_comparable(got: np.ndarray, golden: np.ndarray, dtype: str) -> str:
     if got.shape != golden.shape:
         return f"the output has the shape {_shape(got)}, the golden {_shape(golden)}"
-    if got.dtype != numpy_dtype(dtype):
+    # Saved tensors may be in the other byte order; they are turned round block by block.
+    if got.dtype.newbyteorder("=") != numpy_dtype(dtype):
         return f"the output has the dtype {got.dtype.name}, expected is {dtype}"
     if golden.dtype.kind == "c" and got.dtype.kind != "c":
         return f"the golden is complex, the output {dtype}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -84,7 +85,8 @@ def measure(
         else:
             scan = FloatScan(x, y, dtype, standard, size)
         # The state of floating-point errors belongs to the thread.
-        with np.errstate(all="ignore"):
+        watch = np.errstate(under="call", call=scan.noticed) if isinstance(scan, FloatScan) else nullcontext()
+        with np.errstate(all="ignore"), watch:
             for start in range(cuts[worker], cuts[worker + 1], block):
                 stop = min(start + block, total)
                 scan.block(start, stop, tally)

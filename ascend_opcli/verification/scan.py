@@ -27,6 +27,10 @@ STRETCH = 1 << 15
 """How much of a block is searched at once for the worst elements; bounds the memory of that search."""
 
 
+FAINT = 2.0**-100
+"""Errors and shares below this may have lost digits in float32, or vanished."""
+
+
 def scratch_dtype(dtype: str, standard: Standard) -> type[np.float32] | type[np.float64]:
     """float32 where its range and the standard allow a bound on every rounding error, else float64."""
     narrow = part(dtype) != "float64" and standard.kind == "linear" and standard.mean_limit is None
@@ -35,13 +39,16 @@ def scratch_dtype(dtype: str, standard: Standard) -> type[np.float32] | type[np.
 
 
 class FloatScan:
-    """Blocks of a float or complex output under a distance. Complex numbers count as pairs of floats."""
+    """Blocks of a float or complex output under a distance. Complex numbers count as pairs of floats, or by
+    their moduli."""
 
     def __init__(self, got: Flat, golden: Flat, dtype: str, standard: Standard, block: int) -> None:
         self._got, self._golden, self._dtype, self._standard = got, golden, dtype, standard
         self._component = numpy_dtype(part(dtype))
         self._format = float_format(dtype)
         self._parts = 1 if part(dtype) == dtype else 2
+        self._moduli = standard.modulus and self._parts == 2
+        self._rows = 1 if self._moduli else self._parts
         self._real = scratch_dtype(dtype, standard)
         self._slack = 2.0**-19 if self._real is np.float32 else 2.0**-46
         self._tiny = float(np.finfo(self._real).smallest_subnormal)
@@ -49,32 +56,46 @@ class FloatScan:
         self._scratch = tuple(np.empty(size, self._real) for _ in range(4))
         self._flags = tuple(np.empty(size, dtype=bool) for _ in range(2))
         self._single = np.empty(0, np.float32)
+        self._underflow = False
         self._narrow: Narrow | None = None
         if self._component.itemsize == 2 and self._real is np.float32:
             self._narrow = Narrow(dtype, size)
 
+    def noticed(self, kind: str, flag: int) -> None:  # noqa: ARG002  (as NumPy calls it)
+        """To be NumPy's handler of underflow: the processor tells for nothing that an error has vanished."""
+        self._underflow = True
+
     def block(self, start: int, stop: int, tally: Tally) -> None:
         """Adds elements ``start`` to ``stop`` to the tally."""
+        self._underflow = False
         got, golden = self._got.block(start, stop), self._golden.block(start, stop)
         n = (stop - start) * self._parts
         error, size, used, spare = (buffer[:n] for buffer in self._scratch)
         same, flag = (buffer[:n] for buffer in self._flags)
 
         exact_golden = self._compare(got, golden, error, size, same)
+        apart = None
+        if self._moduli:
+            apart = self._to_moduli(error, size, spare, flag)
+            error, size, used, spare, flag = (
+                each[: stop - start] for each in (error, size, used, spare, flag)
+            )
         largest = np.maximum.reduce(size)
         loose = self._tolerances(exact_golden, size, error, used, spare, flag)
+        loose = loose or (apart is not None and bool(apart.any()))
         self._limit(exact_golden, float(largest), used, spare)
         np.divide(error, used, out=used)
+        faint = self._underflow and self._real is np.float32
         if self._parts == 2:
             same = np.logical_and(same[0::2], same[1::2], out=self._flags[1][: n // 2])
         tally.exact += int(np.count_nonzero(same))
 
         if loose or not np.maximum.reduce(used) < 1.0 - self._slack or not largest <= self._format.largest:
-            places = self._trouble(error, size, used, loose)
+            places = self._trouble(error, size, used, loose, apart)
             tally.exact -= int(np.count_nonzero(same[places]))
             total = self._detail(got, golden, places, start, tally)
             for buffer, harmless in ((error, 0), (size, 1), (used, 0)):
-                buffer.reshape(-1, self._parts)[places] = harmless
+                buffer.reshape(-1, self._rows)[places] = harmless
         else:
             total = 0.0
         if self._standard.mean_limit is not None:
@@ -83,6 +104,8 @@ class FloatScan:
             tally.sums[start] = total + float(spare.sum())
 
         self._records(got, golden, start, tally, loose, float(largest))
+        if faint:
+            self._faint(got, golden, start, tally)
 
     def _compare(
         self, got: np.ndarray, golden: np.ndarray, error: np.ndarray, size: np.ndarray, same: np.ndarray
@@ -112,6 +135,16 @@ class FloatScan:
             near = widen(round_to(y, self._component.name), self._real)
         np.equal(x, near, out=same)
         return y
+
+    def _to_moduli(
+        self, error: np.ndarray, size: np.ndarray, spare: np.ndarray, flag: np.ndarray
+    ) -> np.ndarray:
+        """Puts the moduli of pairs into the first halves; marks elements with a part whose sign may differ."""
+        np.greater(error, np.multiply(size, self._real(0.5), out=spare), out=flag)
+        half = spare[: error.size // 2]
+        for parts in (error, size):
+            parts[: half.size] = np.hypot(parts[0::2], parts[1::2], out=half)
+        return np.asarray(flag[0::2] | flag[1::2])
 
     def _tolerances(
         self,
@@ -164,14 +197,23 @@ class FloatScan:
         np.maximum(spare, self._real(max(limit, self._tiny)), out=spare)
         np.minimum(allowed, spare, out=allowed)
 
-    def _trouble(self, error: np.ndarray, size: np.ndarray, used: np.ndarray, loose: bool) -> np.ndarray:
+    def _trouble(
+        self,
+        error: np.ndarray,
+        size: np.ndarray,
+        used: np.ndarray,
+        loose: bool,
+        apart: np.ndarray | None,
+    ) -> np.ndarray:
         """Indices, within the block, of the elements that are not harmless for certain."""
         harmless = np.less(used, 1.0 - self._slack)
         harmless &= size <= self._format.largest
         if loose:
             half = np.multiply(size, self._real(0.5), out=self._scratch[3][: size.size])
             harmless &= error <= half
-        if self._parts == 2:
+        if apart is not None:
+            harmless &= ~apart
+        elif self._parts == 2:
             harmless = harmless[0::2] & harmless[1::2]
         return np.flatnonzero(~harmless)
 
@@ -191,7 +233,7 @@ class FloatScan:
         self, got: np.ndarray, golden: np.ndarray, start: int, tally: Tally, loose: bool, largest: float
     ) -> None:
         """Lets harmless elements compete for the worst places and the numbers needed."""
-        n = got.size * self._parts
+        n = got.size * self._rows
         error, size, used, spare = (buffer[:n] for buffer in self._scratch)
         standard = self._standard
         top = float(np.maximum.reduce(used))
@@ -221,12 +263,28 @@ class FloatScan:
             np.divide(spare, np.maximum(size, self._tiny, out=used), out=spare)
             self._raise_needed(got, golden, spare, "rtol_needed", tally)
 
+    def _faint(self, got: np.ndarray, golden: np.ndarray, start: int, tally: Tally) -> None:
+        """Lets elements compete whose errors are too small for the scratch."""
+        keep = tally.keep * self._rows
+        for at in range(0, got.size * self._rows, STRETCH):
+            places = np.arange(at, min(at + STRETCH, got.size * self._rows))
+            error, _, used = distances(*self._gather(got, golden, places), self._standard)
+            few = np.flatnonzero((error > 0) & ((error < FAINT) | (used < FAINT)))
+            if not few.size:
+                continue
+            rows = (places[few] // self._rows) + start
+            some = np.unique(places[few[tally.able(used[few], error[few], rows, keep)]] // self._rows)
+            tally.rank(figures(got[some], golden[some], self._dtype, self._standard), some + start)
+            if not self._standard.strict:
+                needed = self._needed(got, golden, places[few], "atol_needed", tally.atol_needed)
+                tally.atol_needed = max(tally.atol_needed, needed)
+
     def _contenders(
         self, got: np.ndarray, golden: np.ndarray, stretch: slice, start: int, tally: Tally
     ) -> np.ndarray:
         """Indices within the block of the few elements of a stretch of it that may be among the worst."""
         error, _, used, _ = (buffer[stretch] for buffer in self._scratch)
-        keep = tally.keep * self._parts
+        keep = tally.keep * self._rows
         least = max(tally.used_by_last * (1 - self._slack) - 2.0**-45, self._tiny)
         above = np.flatnonzero(used >= self._real(least))
         if above.size > 8 * keep:
@@ -236,13 +294,13 @@ class FloatScan:
         picked: list[np.ndarray] = []
         for at in range(0, above.size, CHUNK):
             some = above[at : at + CHUNK]
-            if self._real is np.float64:
+            if self._real is np.float64 and not self._moduli:
                 e, u = error[some], used[some]
             else:
                 e, _, u = distances(*self._gather(got, golden, some + stretch.start), self._standard)
             some = some + stretch.start
-            picked.append(some[tally.able(u, e, some // self._parts + start, keep)])
-        return np.unique(np.concatenate(picked) // self._parts) if picked else above
+            picked.append(some[tally.able(u, e, some // self._rows + start, keep)])
+        return np.unique(np.concatenate(picked) // self._rows) if picked else above
 
     def _raise_needed(
         self, got: np.ndarray, golden: np.ndarray, bounds: np.ndarray, name: str, tally: Tally
@@ -277,7 +335,11 @@ class FloatScan:
     def _gather(
         self, got: np.ndarray, golden: np.ndarray, places: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Output and golden in float64 at indices of parts within the block."""
+        """Output and golden in float64 at indices of parts within the block; where moduli count, of elements."""
+        if self._moduli:
+            pair = split(got, self._dtype)[places], wide_golden(golden, self._dtype)[places]
+            x, y = (each.astype(np.float64).view(np.complex128).reshape(-1) for each in pair)
+            return x, y
         x = widen(split(got, self._dtype).reshape(-1)[places], np.float64)
         y = wide_golden(golden, self._dtype).reshape(-1)[places]
         return x, y.astype(np.float64)

@@ -26,10 +26,14 @@ class Standard:
     those tools with the threshold ``atol``; ``dual`` is the tolerance that a third-party result allows.
     ``forgiven``, where it is given, is the share of elements that may fail, instead of ``matched``.
     ``non_finite`` says how NaN and Inf count: ``match`` (each must meet its like), ``nan differs`` (NaN does
-    not meet NaN), ``nan is good`` (a NaN difference passes), ``in the share`` (a difference is an element that
-    fails), ``golden excuses`` (a golden with any passes the output), ``third`` (4.3 of the dual standard) or
-    ``anything``. ``whole`` names a criterion over the whole output: see :mod:`.whole`, and ``numbers`` holds
-    what that needs. ``small`` is the magnitude below which the dual standard counts errors over ``atol``.
+    not meet NaN), ``nan is good`` (a NaN difference passes), ``in the share`` (an Inf that differs is an element
+    that fails, a NaN that does fails the output), ``all in the share`` (so is a NaN), ``golden excuses`` (a
+    golden with any passes the output), ``third`` (4.3 of the dual standard) or ``anything``. ``whole`` names a
+    criterion over the whole output: see :mod:`.whole`, and ``numbers`` holds what that needs. ``small`` is the
+    magnitude below which the dual standard counts errors over ``atol``.
+
+    With ``modulus`` a complex number is one value, its error |got - golden| and NaN where a part is; without,
+    each of its parts must satisfy the rule.
     """
 
     name: str
@@ -51,6 +55,7 @@ class Standard:
     numbers: Mapping[str, float] = field(default_factory=dict)
     small: float = 0.0
     third: str = ""
+    modulus: bool = False
 
     @property
     def equality(self) -> bool:
@@ -86,3 +91,10 @@ def number(value: float) -> str:
         if mantissa == 0.5 and (exponent <= -3 or exponent > 11):
             return f"2^{exponent - 1}"
     return f"{value:.6g}"
+
+
+def share_of(value: float, most: float) -> float:
+    """How much of what is allowed a value uses; Inf where nothing is."""
+    if most > 0.0:
+        return value / most
+    return math.inf if value > 0.0 else 0.0

@@ -11,7 +11,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 
-from ascend_opcli.casefile.commas import split_outside
+from ascend_opcli.casefile.standard_text import standard_text
 from ascend_opcli.errors import did_you_mean
 from ascend_opcli.model import StandardChoice
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
@@ -89,8 +89,8 @@ def ecosystem_2026_04(dtype: str, *, threshold: float | None = None, ratio: floa
 
 def allclose(dtype: str, *, rtol: float = 1e-5, atol: float = 1e-8) -> Standard:
     """numpy.allclose with equal_nan; its defaults."""
-    rule = f"|got - golden| <= {_linear(rtol, atol)} for every element"
-    return Standard("allclose", rule + _parts(dtype), part(dtype), rtol=rtol, atol=atol)
+    rule = f"|got - golden| <= {_linear(rtol, atol)} for every element{field.modulus_note(dtype)}"
+    return Standard("allclose", rule, part(dtype), rtol=rtol, atol=atol, modulus=field.by_modulus(dtype))
 
 
 def ulp(dtype: str, *, max: float = 1.0) -> Standard:  # the number's name is what the user writes
@@ -135,6 +135,7 @@ _INTEGERS_ONLY = ("quant",)
 WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "single": {"type": field.SINGLE_TYPES},
     "dual": {"level": tuple(field.LEVELS), "third": ()},
+    "ratio": {"tool": field.RATIO_TOOLS},
 }
 """Parameters that are words, with those that there are; any word where none are listed."""
 
@@ -167,10 +168,13 @@ def _linear(rtol: float, atol: float) -> str:
 def make(choice: StandardChoice, dtype: str) -> Standard:
     """The standard of that choice for an output dtype; ValueError in one sentence where it cannot be."""
     check(choice)
-    name = dtype_of(dtype).name
+    return _made(choice, dtype_of(dtype).name)
+
+
+def _made(choice: StandardChoice, dtype: str) -> Standard:
     words = WORDS.get(choice.name, {})
     given = {key: value if key in words else float(value) for key, value in choice.numbers.items()}
-    return STANDARDS[choice.name](name, **given)
+    return STANDARDS[choice.name](dtype, **given)
 
 
 def covers(name: str, dtype: str) -> bool:
@@ -204,6 +208,8 @@ def check(choice: StandardChoice) -> None:
             _check_word(choice.name, key, value, words[key])
         else:
             _check_range(choice.name, key, value)
+    # What two numbers must have in common; it does not depend on the dtype.
+    _made(choice, "float32")
 
 
 def _check_word(standard: str, key: str, value: object, known: tuple[str, ...]) -> None:
@@ -224,9 +230,19 @@ def _check_range(standard: str, key: str, value: object) -> None:
             raise ValueError(f"'{key}' of standard '{standard}' must lie in [0, 1], not {value:g}")
     elif not 0.0 <= value < math.inf:
         raise ValueError(f"'{key}' of standard '{standard}' must be finite and not negative, not {value:g}")
+    if value == 0 and key in _ABOVE_ZERO.get(standard, {}):
+        raise ValueError(f"'{key}' of standard '{standard}' cannot be 0: {_ABOVE_ZERO[standard][key]}")
 
 
 _SHARES = ("share", "ptol", "t1", "t2", "alpha")
+_NONE_PASSES = "the errors must be less, and none is less than 0"
+_ABOVE_ZERO = {
+    "ecosystem-2026-04": {"threshold": _NONE_PASSES, "ratio": _NONE_PASSES},
+    "single": {"mare_ratio": _NONE_PASSES},
+    "msopst": {"t1": "the rule divides by it", "limit": _NONE_PASSES},
+    "random": {"alpha": "nothing is less likely than that, so everything would pass"},
+}
+"""Numbers with which a rule would mean nothing, and why."""
 
 
 ALL = "all"
@@ -235,27 +251,10 @@ ALL = "all"
 
 def parse(text: str, origin: str = "command line") -> StandardChoice:
     """``ulp:max=2`` or ``allclose:rtol=1e-3,atol=2^-16`` as a choice; ValueError in one sentence."""
-    name, _, rest = text.strip().partition(":")
-    numbers: dict[str, float | str] = {}
-    words = WORDS.get(name.strip(), {})
-    for item in split_outside(rest) if rest.strip() else ():
-        key, equals, value = (piece.strip() for piece in item.partition("="))
-        if not equals or not key:
-            raise ValueError(f"'{item.strip()}' in standard '{text}' is not of the form name=number")
-        if key in numbers:
-            raise ValueError(f"'{key}' stands twice in standard '{text}'")
-        numbers[key] = value if key in words else _parse_number(key, value, text)
-    choice = StandardChoice(name.strip(), numbers, origin)
+    name, numbers = standard_text(text)
+    choice = StandardChoice(name, numbers, origin)
     check(choice)
     return choice
-
-
-def _parse_number(key: str, value: str, text: str) -> float:
-    try:
-        base, power, exponent = value.partition("^")
-        return float(base) ** int(exponent) if power else float(value)
-    except (ValueError, ArithmeticError):
-        raise ValueError(f"'{key}' in standard '{text}' is not a number: '{value}'") from None
 
 
 def default_for(dtype: str) -> StandardChoice:

@@ -41,7 +41,7 @@ def enough(outside: int, total: int, standard: Standard) -> bool:
 
 def _non_finite(metrics: Metrics, standard: Standard) -> list[str]:
     census, rule = metrics.census, standard.non_finite
-    if rule in ("third", "anything"):
+    if rule in ("third", "anything", "all in the share"):
         return []
     missing_nan = census.nan_against_number - metrics.nan_got
     missing_inf = census.inf_against_other - metrics.inf_got
@@ -62,9 +62,11 @@ def _non_finite(metrics: Metrics, standard: Standard) -> list[str]:
 
 def _distances(metrics: Metrics, standard: Standard) -> list[str]:
     total, outside, beyond = metrics.census.total, metrics.outside, metrics.beyond
-    plain = outside - metrics.census.inf_against_other - metrics.paired
-    if standard.non_finite != "nan is good":
-        plain -= metrics.census.nan_against_number
+    plain = outside
+    if standard.non_finite != "all in the share":
+        plain -= metrics.census.inf_against_other + metrics.paired
+        if standard.non_finite != "nan is good":
+            plain -= metrics.census.nan_against_number
     short = not enough(outside, total, standard)
     phrases = []
     if standard.equality:

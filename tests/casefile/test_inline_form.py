@@ -156,7 +156,7 @@ def test_scalars_with_a_dtype_and_standards_with_numbers() -> None:
         ("--op logit_grad --dtype float16 --shape 1 --expect ACLNN_ERR_PARAM_NULPTR", "--expect ACLNN_ERR_PARAM_NULPTR: unknown return code 'ACLNN_ERR_PARAM_NULPTR'; did you mean"),
         ("--op logit_grad --dtype float16 --shape 1 --product a2", "--product a2: unknown product 'a2'"),
         ("--op logit_grad --dtype float16 --shape 1 --standard upl", "--standard upl: unknown standard 'upl'"),
-        ("--op logit_grad --dtype float16 --shape 1 --standard ulp:2", "--standard ulp:2: the numbers of ulp read ulp:key=value,key=value"),
+        ("--op logit_grad --dtype float16 --shape 1 --standard ulp:2", "--standard ulp:2: '2' is not of the form name=number: the numbers of ulp read ulp:key=value,key=value"),
         ("--op logit_grad --dtype float16 --shape 1 --seed=-1", "--seed -1: seed must lie between 0 and"),
         ("--op logit_grad --dtype float16 --shape 1 --in 'x=[[1],2]'", "--in x=[[1],2]: x is ragged"),
     ],

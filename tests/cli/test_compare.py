@@ -178,6 +178,26 @@ def test_a_permissive_clause_is_warned_of(opcli: Opcli, tmp_path: Path) -> None:
     assert "warning: msopst counts 1 NaN difference as good" in done.out
 
 
+def test_a_permissive_clause_is_warned_of_side_by_side_too(opcli: Opcli, tmp_path: Path) -> None:
+    golden = np.random.default_rng(0).standard_normal(5000)
+    got = golden.astype(np.float32)
+    got[::4000] = golden[4000] = np.nan
+    np.save(tmp_path / "out.npy", got)
+    np.save(tmp_path / "golden.npy", golden)
+    done = opcli("compare", tmp_path / "out.npy", tmp_path / "golden.npy", "--standard", "all")
+    table = done.out[done.out.index("how each standard") :]
+    said = [
+        "single passes the output unseen: 1 golden value is NaN or Inf",
+        "msopst counts 1 NaN difference as good",
+        "random lets 2 NaN pass where the golden has 1",
+    ]
+    assert [line for line in table.splitlines() if "warning" in line] == [f"warning: {each}" for each in said]
+    line = ("compare", tmp_path / "out.npy", tmp_path / "golden.npy", "--standard", "all", "--json", "-")
+    found = {s["standard"]: s["warnings"] for s in json.loads(opcli(*line).out)["output"]["standards"]}
+    assert [found[name] for name in ("single", "msopst", "random")] == [[each] for each in said]
+    assert found["exact"] == []
+
+
 def test_pt_needs_torch_and_says_so(opcli: Opcli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "out.pt").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "torch", None)
@@ -200,6 +220,68 @@ def test_pt_files_are_read_as_weights_only(opcli: Opcli, pair: Any) -> None:
     done = opcli("compare", folder / "trap.pt", folder / "out.pt")
     assert done.code == 2
     assert "weights_only" in done.err
+
+
+def test_a_member_with_a_flipped_bit_is_no_verdict(opcli: Opcli, tmp_path: Path) -> None:
+    values = np.linspace(1, 2, 5000, dtype=np.float32)
+    np.savez(tmp_path / "a.npz", y=values)
+    content = bytearray((tmp_path / "a.npz").read_bytes())
+    content[12_000] ^= 1
+    (tmp_path / "b.npz").write_bytes(content)
+    for pair in (("a", "b"), ("b", "a"), ("b", "b")):
+        done = opcli("compare", *(tmp_path / f"{name}.npz" for name in pair))
+        assert done.code == 2
+        assert "b.npz cannot be read: Bad CRC-32" in done.err
+        assert done.err.count("\n") == 1
+
+
+DTYPES = ["float16", "float32", "float64", "complex64", "complex128", "int8", "int32", "uint64", "bool"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kept", ["same", "wide"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("wrong", [False, True])
+def test_files_in_the_other_byte_order_are_judged_as_those_in_the_machines(
+    tmp_path: Path, dtype: str, kept: str, order: str, wrong: bool
+) -> None:
+    rng = np.random.default_rng(3)
+    real = (
+        rng.integers(0, 2, (40, 50)) if dtype in ("int8", "int32", "uint64", "bool") else rng.random((40, 50))
+    )
+    golden = (real + 1j if "complex" in dtype else real).astype(dtype)
+    got = golden.copy()
+    if wrong:
+        got[3, 7] = got[3, 7] * 0 if got[3, 7] else 1
+    if kept == "wide" and dtype not in ("bool", "uint64"):
+        golden = golden.astype(np.result_type(dtype, np.float64))
+    reports = []
+    for sign in "<>":
+        for name, array in (("out", got), ("golden", golden)):
+            turned = np.asarray(array, dtype=array.dtype.newbyteorder(sign), order=order)  # type: ignore[call-overload]
+            np.savez(tmp_path / f"{name}.npz", y=turned)
+        report = compare_saved(str(tmp_path / "out.npz"), str(tmp_path / "golden.npz"), all_standards=True)
+        assert report.passed is not wrong
+        reports.append(repr(report))
+    assert reports[0] == reports[1]
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">f8", ">f2", ">c8", ">i4"])
+@pytest.mark.parametrize("wrong", [False, True])
+def test_memory_stays_flat_in_the_other_byte_order(tmp_path: Path, dtype: str, wrong: bool) -> None:
+    values = (np.arange(1 << 23) % 60_000).astype(dtype)
+    np.save(tmp_path / "golden.npy", values)
+    values[1 << 20] = 65_000
+    np.save(tmp_path / "out.npy", values)
+    del values
+    name = "out.npy" if wrong else "golden.npy"
+    tracemalloc.start()
+    try:
+        report = compare_saved(str(tmp_path / name), str(tmp_path / "golden.npy"))
+        assert tracemalloc.get_traced_memory()[1] < 24 << 20
+    finally:
+        tracemalloc.stop()
+    assert report.passed is not wrong
 
 
 @pytest.mark.parametrize("form", ["npy", "npz", "bin"])
@@ -236,6 +318,24 @@ def test_a_run_shows_every_standard_beside_the_cases_own(opcli: Opcli) -> None:
     (output,) = report["results"][0]["outputs"]
     assert {"ecosystem", "dual", "bits"} <= {s["standard"] for s in output["standards"]}
     assert output["origin"] == "dtype table"
+
+
+def test_a_run_says_whose_output_the_warning_of_a_standard_is_of(opcli: Opcli, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        """
+        op: logit_grad
+        cases:
+          - {name: one, dtype: float32, shape: [4]}
+          - name: two
+            inputs: {x: {dtype: float32, shape: [4], data: 0.5}, dy: {dtype: float32, shape: [4], data: 1.0}}
+            expect: {outputs: {out: [nan, 4, 4, 4]}}
+        """,
+        "utf-8",
+    )
+    done = opcli("run", tmp_path / "a.yaml", "--standard", "all")
+    said = [line for line in done.out.splitlines() if line.startswith("warning: ")]
+    assert any("::two out: msopst counts 1 NaN difference as good" in line for line in said)
+    assert any("::one out: random cannot tell 4 elements" in line for line in said)
 
 
 def test_a_case_names_its_third_party_as_a_word_an_expression_or_a_file(opcli: Opcli, tmp_path: Path) -> None:

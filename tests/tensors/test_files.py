@@ -2,13 +2,14 @@
 
 import os
 import pickle
+import tracemalloc
 import zipfile
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from ascend_opcli.tensors.files import describe, fits, read
+from ascend_opcli.tensors.files import describe, fits, mapped, read
 
 
 class Bomb:
@@ -234,3 +235,37 @@ def test_what_is_no_file(tmp_path):
     refuses(tmp_path / "x.pt", "end in .npy, .npz or .bin")
     os.mkfifo(tmp_path / "pipe.bin")
     refuses(tmp_path / "pipe.bin", "not a regular file")
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("where", [0.0, 0.3, 0.999])
+def test_a_member_whose_bytes_have_changed_is_not_read(tmp_path, save, where):
+    values = np.random.default_rng(0).random(700_000)
+    path = tmp_path / "a.npz"
+    save(path, x=values, y=values + 1)
+    mapped(str(path), "x")
+    with zipfile.ZipFile(path) as archive:
+        info = archive.getinfo("x.npy")
+        header = 30 + len(info.filename) + 20 + 128
+        at = info.header_offset + header + int(where * (info.compress_size - 160))
+    content = bytearray(path.read_bytes())
+    content[at] ^= 0x10
+    path.write_bytes(content)
+    for reading in (mapped, lambda path, key: read(path, key, "float64", (700_000,))):
+        with pytest.raises(ValueError, match=r"a\.npz(:x)? cannot be read: .") as caught:
+            reading(str(path), "x")
+        assert "\n" not in str(caught.value)
+    # The other member is whole.
+    assert np.array_equal(mapped(str(path), "y"), values + 1)
+
+
+def test_a_stored_member_is_mapped_and_not_read_into_memory(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.zeros(1 << 21))
+    tracemalloc.start()
+    try:
+        found = mapped(str(tmp_path / "a.npz"))
+        assert tracemalloc.get_traced_memory()[1] < 6 << 20
+    finally:
+        tracemalloc.stop()
+    assert not found.flags.owndata
+    assert not found.flags.writeable

@@ -7,7 +7,7 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ascend_opcli.model import OutputReport, StandardChoice
@@ -267,6 +267,51 @@ def test_cosine_is_its_formula(seed: int, size: int, noise: float) -> None:
     )
 
 
+MAGNITUDES = [5e-324, 1e-310, 1e-200, 1e-160, 1.0, 1e155, 1e200, 3e307]
+
+
+@pytest.mark.parametrize(
+    ("scale", "other", "size"),
+    [
+        *((scale, other, size) for scale in MAGNITUDES for other in MAGNITUDES for size in (1, 3)),
+        *((end, other, 40_000) for end in (5e-324, 3e307) for other in (5e-324, 1.0, 3e307)),
+    ],
+)
+def test_cosine_measures_the_angle_at_every_magnitude(scale: float, other: float, size: int) -> None:
+    x = np.resize([1.0, -2.0, 3.0, 4.0], size)
+    got, golden = x * scale, x * other
+    assert judge(got, golden, "float64", "cosine").used < 1e-9
+    assert judge(golden, golden, "float64", "cosine:max=0").passed
+    report = judge(-got, golden, "float64", "cosine")
+    assert report.reason == "1 - cos is 2, over 0.01"
+    assert report.used == pytest.approx(200)
+    if size > 1:  # at a right angle
+        turned = np.zeros(size)
+        turned[0], turned[1] = 2 * scale, scale
+        cut = np.where(np.arange(size) < 2, golden, 0.0)
+        assert judge(turned, cut, "float64", "cosine").reason == "1 - cos is 1, over 0.01"
+        mixed = np.where(np.arange(size) % 2, golden, x)
+        assert judge(mixed, mixed, "float64", "cosine").passed
+        assert not judge(-mixed, mixed, "float64", "cosine").passed
+
+
+def test_cosine_of_zeros_where_the_golden_rounds_to_zeros() -> None:
+    golden = np.array([1e-60, -1e-200])
+    assert judge([0.0, -0.0], golden, "float32", "cosine").passed
+    assert not judge([0.0, 1e-40], golden, "float32", "cosine").passed
+    assert not judge([0.0, 0.0], golden, "float64", "cosine").passed
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 50), st.integers(-1000, 1000), st.integers(-1000, 1000))
+def test_cosine_does_not_depend_on_the_lengths(seed: int, size: int, p: int, q: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = rng.uniform(0.5, 2, size) * rng.choice([-1, 1], size), rng.uniform(0.5, 2, size)
+    plain = judge(x, y, "float64", "cosine")
+    far = judge(np.ldexp(x, p), np.ldexp(y, q), "float64", "cosine")
+    assert far.used == pytest.approx(plain.used, rel=1e-9, abs=1e-9)
+    assert far.passed == plain.passed or plain.used == pytest.approx(1)
+
+
 # --- dual -----------------------------------------------------------------------------------------------------
 
 
@@ -323,9 +368,9 @@ def test_dual_counts_errors_where_the_golden_is_small() -> None:
         (INF, 1.0, INF, True, "as the third party does"),
         (INF, INF, 1.0, True, ""),
         (NAN, NAN, NAN, True, ""),
-        (1.0, INF, INF, False, "the latter has the golden"),
-        (NAN, INF, INF, False, "the latter has the golden"),
-        (NAN, 1.0, 1.0, False, "the latter has the golden"),
+        (1.0, INF, INF, False, "agrees with the golden"),
+        (NAN, INF, INF, False, "agrees with the golden"),
+        (NAN, 1.0, 1.0, False, "agrees with the golden"),
         (INF, NAN, 1.0, False, "investigate"),
         (-INF, INF, 2.0, False, "investigate"),
     ],
@@ -337,6 +382,67 @@ def test_dual_weighs_nan_and_inf_by_the_third_party(
     assert report.passed is passes
     assert said in report.reason + " ".join(report.warnings)
     assert bool(report.warnings) is (said == "as the third party does")
+
+
+@pytest.mark.parametrize("third", [NAN, INF, -INF])
+@pytest.mark.parametrize("mode", [0, 1])
+def test_a_third_party_without_a_number_fails_no_output_that_agrees_with_its_golden(
+    third: float, mode: int
+) -> None:
+    text = f"dual:inf_nan_mode={mode}"
+    golden = np.array([1.0, 2.0, 3.0, 1e-6])
+    others = [1.0, 2.0, third, third]
+    for got in (golden, golden * (1 + 2**-20)):
+        report = judge(got, golden, "float32", text, others)
+        assert report.passed, report.reason
+        assert report.warnings == ()
+        assert report.used < 0.1
+    # The tolerance of an element: five times 2^-14 of the golden, where the third party is exact elsewhere.
+    report = judge([1.0, 2.0, 3 + 3 * 4.9 * 2**-14, 1e-6], golden, "float32", text, others)
+    assert report.passed
+    assert report.used == pytest.approx(0.98, rel=1e-3)
+    report = judge([1.0, 2.0, 3 + 3 * 5.1 * 2**-14, 1e-6], golden, "float32", text, others)
+    assert not report.passed
+    assert report.reason == "1 NaN or Inf where output, golden and third party all differ: investigate"
+    assert report.census.over == 1
+    # Everywhere: there is nothing to set the errors against, and the output is still right or wrong.
+    assert judge(golden, golden, "float32", text, np.full(4, third)).passed
+    assert not judge(golden * 1.5, golden, "float32", text, np.full(4, third)).passed
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(*[st.sampled_from([1.0, 2.0, 1e-6, NAN, INF, -INF])] * 3), min_size=1, max_size=4))
+def test_dual_weighs_special_values_as_the_standard_lists_them(
+    rows: list[tuple[float, float, float]],
+) -> None:
+    def same(a: float, b: float) -> bool:
+        return a == b or (a != a and b != b)
+
+    got, golden, third = zip(*rows, strict=True)
+    report = judge(got, golden, "float32", "dual", third)
+    special = [row for row in rows if not all(map(math.isfinite, row))]
+    alone = [r for r in special if not same(r[0], r[1]) and not same(r[0], r[2]) and same(r[1], r[2])]
+    if alone:
+        assert "agrees with the golden" in report.reason
+    differ = [r for r in special if not (same(r[0], r[1]) or same(r[0], r[2]) or same(r[1], r[2]))]
+    assert not differ or not report.passed
+    if all(same(r[0], r[1]) for r in rows):
+        assert report.passed
+        assert report.warnings == ()
+    if "investigate" in report.reason:
+        assert differ
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e290, 1e-290])
+def test_dual_at_the_ends_of_float64(scale: float) -> None:
+    golden = np.array([1.0, 2.0, 3.0, 4.0]) * scale
+    assert judge(golden, golden, "float64", "dual", golden * (1 + 1e-9)).passed
+    if scale > 1:
+        near = golden * (1 + 2**-13)
+        for factor, passes in ((1.0, True), (1.4, True), (1.6, False)):
+            report = judge(golden * (1 + factor * 2**-13), golden, "float64", "dual", near)
+            assert report.passed is passes
+            assert ("RMSE" in report.reason) is not passes
 
 
 def test_dual_leaves_inf_out_where_the_mode_is_0() -> None:
@@ -361,7 +467,7 @@ def test_dual_without_a_third_party_says_what_is_missing() -> None:
     [
         ("dual:level=L9", "it is one of L0, L1, L2"),
         ("single:type=high_performanc", "did you mean 'high_performance'"),
-        ("dual:level=", "must be a word"),
+        ("dual:level=", "a number or word is missing"),
         ("msopst:t1=2", "[0, 1]"),
         ("ratio:ptol=-1", "[0, 1]"),
     ],

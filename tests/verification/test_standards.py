@@ -109,8 +109,8 @@ def test_parse_reads_what_a_command_line_has() -> None:
     ("text", "told"),
     [
         ("ulp:2", "name=number"),
-        ("ulp:max=two", "not a number"),
-        ("ulp:max=2^x", "not a number"),
+        ("ulp:max=two", "must be a number"),
+        ("ulp:max=2^x", "must be a number"),
         ("ulp:max=1,max=2", "twice"),
         ("upl", "did you mean 'ulp'"),
         ("", "unknown standard"),

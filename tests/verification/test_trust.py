@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ascend_opcli.model import StandardChoice
-from ascend_opcli.tensors.dtypes import round_to
+from ascend_opcli.tensors.dtypes import float_format, round_to
 from ascend_opcli.verification.judge import TRUSTED_FROM, judge_output
 from ascend_opcli.verification.standards import covers
 from ascend_opcli.verification.trust import SAMPLE, sample
@@ -133,3 +133,27 @@ def test_each_wrong_answer_is_judged_as_any_output_is(
         if judge_output("y", answer, golden, dtype=dtype, choice=choice).passed
     )
     assert report.weak == expected
+
+
+@pytest.mark.parametrize("output", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("kept", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_twice_the_golden_is_worked_out_where_it_fits(output: str, kept: str, share: float) -> None:
+    largest = min(float_format(output).largest, float_format(kept).largest)
+    golden = np.linspace(0.01, share, 50).astype(kept) * np.array(largest).astype(kept)
+    # A tolerance of the golden itself lets twice the golden pass wherever that is a number of the output.
+    found = weak(golden, output, choice=StandardChoice("allclose", {"rtol": 1.01, "atol": 0.0}))
+    fits = 2.0 * float(golden.max()) < float_format(output).largest
+    assert ("twice the golden" in found) is fits
+    assert "zeros" in found
+    assert "negated golden" not in found
+
+
+@pytest.mark.parametrize("special", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("part", ["real", "imag"])
+def test_a_part_that_is_no_number_leaves_the_other_one(special: float, part: str) -> None:
+    golden = np.full(20, 0.01 + 0.02j)
+    setattr(golden, part, np.where(np.arange(20) == 3, special, 0.01))
+    found = weak(golden, "complex64", choice=StandardChoice("ecosystem", {"atol": 1.0, "limit": 1.0}))
+    assert "twice the golden" in found
+    assert ("negated golden" in found) is math.isnan(special)
