@@ -12,7 +12,7 @@ from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import name_of
 from ascend_opcli.tensors.saved import opened
 from ascend_opcli.verification.diagnosis.diagnose import diagnose
-from ascend_opcli.verification.judge import judge_output, side_by_side
+from ascend_opcli.verification.judge import judge_and_locate, side_by_side
 from ascend_opcli.verification.standards import default_for
 
 
@@ -47,9 +47,9 @@ def compare_saved(
         third = opened(word, dtype, wanted or got.shape, named="--dtype")
         if third.shape != got.shape:
             raise ValueError(f"{word} has the shape {list(third.shape)}, {actual} has {list(got.shape)}")
-    report = judge_output("output", got, golden, dtype=name, choice=choice, third=third)
+    report, failing = judge_and_locate("output", got, golden, dtype=name, choice=choice, third=third)
     if not report.passed:
-        found = diagnose("output", got, golden, dtype=name, choice=choice)
+        found = diagnose("output", got, golden, dtype=name, choice=choice, failing=failing)
         report = dataclasses.replace(
             report, diagnosis=found.sentence, mismatch_strip=found.strip, ulp_histogram=found.histogram
         )
