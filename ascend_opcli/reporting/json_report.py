@@ -85,7 +85,6 @@ def _result(result: Result) -> dict[str, Any]:
         "phase": result.phase.value if result.phase is not None else None,
         "message": result.message,
         "log": result.log,
-        "voice": result.voice,
         "served_by": result.served_by,
         "outputs": [_output(o) for o in result.verdict.outputs],
         "notes": result.verdict.notes,

@@ -202,7 +202,7 @@ class Function:
             content = np.ascontiguousarray(item.storage).reshape(-1).view(np.uint8)
             buffer.write(content)
         else:
-            poison = poison & 1 if spec.dtype == "bool" else poison
+            poison = _fitting(poison, spec)
             buffer.write(np.full(1, poison, np.uint8))
         return Slot(name, spec, buffer, content, param.is_output, poison)
 
@@ -252,7 +252,7 @@ class Function:
                 before = slot.poison if slot.content is None else slot.content
                 findings += observed.gaps(name, slot.spec, read, before)
                 if slot.content is None:
-                    mask = observed.written(slot.spec, read, observed.POISONS[0])
+                    mask = observed.written(slot.spec, read, _fitting(observed.POISONS[0], slot.spec))
                     if not mask.all():
                         written[name] = mask
                 continue
@@ -295,6 +295,11 @@ class Function:
         """Overwrite what was returned, now that it is copied: who returns it again has computed nothing."""
         if size_of(value) <= LARGEST_KEPT and self._kind.fill(value, observed.POISONS[0]):
             self._given.append((name, value, span))
+
+
+def _fitting(poison: int, spec: TensorSpec) -> int:
+    """The poison as a value that a tensor of this dtype may hold: a bool is 0 or 1."""
+    return poison & 1 if spec.dtype == "bool" else poison
 
 
 def _overlap(one: Span | None, other: Span | None) -> bool:
