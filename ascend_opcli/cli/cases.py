@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ascend_opcli.cli.foreign import FileFormat
-from ascend_opcli.cli.options import Debug, Product
+from ascend_opcli.cli.options import Debug, Product, Signatures
 
 cases_app = typer.Typer(
     no_args_is_help=True,
@@ -129,23 +129,29 @@ def show(
 def import_cases(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="ATK JSON, TTK CSV, msopst JSON, or folders of them."),
+        typer.Argument(
+            metavar="FILE...", help="ATK JSON, TTK CSV, msopst JSON, or folders of them; a log (- is stdin)."
+        ),
     ],
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR|FILE", help="Where the YAML goes: a folder, or one .yaml file."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over files that are there.")] = False,
+    signature: Signatures = None,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
-    """Turn case files of other tools into YAML that loads to the same cases; stdout without --out."""
+    """Turn case files of other tools, or the calls of a log, into YAML cases; stdout without --out."""
     from ascend_opcli.casefile.discover import find
     from ascend_opcli.casefile.importing.targets import convert
+    from ascend_opcli.casefile.new.write import prototypes
     from ascend_opcli.errors import ExitCode
     from ascend_opcli.reporting.files import write_new
     from ascend_opcli.verification.choice import check_for
 
-    done = convert(find(files), out, force=force, check_standard=check_for)
+    done = convert(
+        find(files), out, force=force, check_standard=check_for, declared=prototypes(signature or ())
+    )
     for path, text in done.texts:
         if path is None:
             typer.echo(text, nl=False)

@@ -35,3 +35,13 @@ class Product(str, Enum):
 
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+Signatures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--signature",
+        metavar="TEXT|FILE",
+        help="The C prototype, or a header, of an operator that the catalog does not have.",
+    ),
+]

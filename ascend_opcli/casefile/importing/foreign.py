@@ -49,14 +49,14 @@ def load(path: str, setting: Setting) -> tuple[Case, ...]:
     found = recognise(path)
     if found is None:
         raise CaseFileError(f"{clip(path)} is in no format that opcli reads")
-    builder = _Builder(setting)
+    builder = Builder(setting)
     made = tuple(builder.case(written) for written in found.cases(texts.read(path), path, builder.resolve))
     if not made:
         raise CaseFileError(f"the file has no cases ({found.name})", Where(path, 1, 1))
     return made
 
 
-class _Builder:
+class Builder:
     """The cases of one file: their names, which must be unique, and the operators they share."""
 
     def __init__(self, setting: Setting) -> None:

@@ -72,6 +72,16 @@ def place(given: Sequence[Given], operator: Operator) -> dict[str, Given]:
     raise NotDefined(_why(given, inward, operator.name))
 
 
+def place_all(given: Sequence[Given], operator: Operator, params: Sequence[Param]) -> dict[str, Given]:
+    """Parameter -> argument, of a list that has every one of ``params``. Its names are somebody else's.
+
+    Raises NotDefined where another count or another kind is passed.
+    """
+    if len(given) == len(params) and all(map(fits, params, given)):
+        return {p.name: g for p, g in zip(params, given, strict=True)}
+    raise NotDefined(_why(given, params, operator.name))
+
+
 def _names_agree(pairs: Sequence[tuple[Param, Given]], params: Sequence[Param]) -> None:
     """Names differ freely between tools; one that is another parameter's says that the order is not ours."""
     known = {bare(p.name): p.name for p in params}

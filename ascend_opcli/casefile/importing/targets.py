@@ -6,10 +6,12 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from ascend_opcli.casefile.discover import SUFFIXES, Found, pick
+from ascend_opcli.casefile.build import Declared, Setting
+from ascend_opcli.casefile.discover import STDIN, SUFFIXES, Found, Target, pick
 from ascend_opcli.casefile.expectations import CheckStandard
+from ascend_opcli.casefile.importing import logs
 from ascend_opcli.casefile.importing.write import Imported, to_yaml
-from ascend_opcli.casefile.loader import FOREIGN, load_file
+from ascend_opcli.casefile.loader import FOREIGN, CaseFile, load_file
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import FromFile, TensorSpec
 
@@ -26,15 +28,25 @@ class Done:
     lines: tuple[str, ...]
 
 
-def convert(found: Found, out: Path | None, *, force: bool, check_standard: CheckStandard) -> Done:
+def convert(
+    found: Found,
+    out: Path | None,
+    *,
+    force: bool,
+    check_standard: CheckStandard,
+    declared: Declared | None = None,
+) -> Done:
     """Every file as YAML, and where that goes. Nothing is written here.
 
-    Raises UsageError for a file that is no foreign one, several files for one target, or a target that exists.
+    ``declared`` gives the prototype of an operator that the catalog does not have. Raises UsageError for a file
+    that is no foreign one, several files for one target, or a target that exists.
     """
-    sources = [t for t in found.targets if t.path.lower().endswith(FOREIGN)]
+    sources = [t for t in found.targets if not t.path.lower().endswith(SUFFIXES)]
     others = [t.path for t in found.targets if t not in sources]
     if others and not sources:
-        raise UsageError(f"{others[0]} is no case file of another tool: ATK JSON, TTK CSV or msopst JSON")
+        raise UsageError(
+            f"{others[0]} is no case file of another tool: ATK JSON, TTK CSV or msopst JSON, and no log"
+        )
     if not sources:
         raise UsageError("nothing to import: no ATK JSON, TTK CSV or msopst JSON is among the paths")
     if len(sources) > 1 and (out is None or _is_file(out)):
@@ -46,15 +58,27 @@ def convert(found: Found, out: Path | None, *, force: bool, check_standard: Chec
     there = [path for path in targets if path is not None and path.exists()]
     if there and not force:
         raise UsageError(f"{there[0]} exists; --force writes over it")
-    made = []
-    for source in sources:
-        cases = pick(load_file(source.path, check_standard=check_standard), source.picks)
-        made.append(to_yaml(cases, Path(source.path).name))
+    made = [_imported(source, check_standard, declared) for source in sources]
     for source, target, one in zip(sources, targets, made, strict=True):
         _same_folder(Path(source.path), target, one)
     lines = [line for s, t, m in zip(sources, targets, made, strict=True) for line in _said(s.path, t, m)]
     texts = tuple((path, one.text) for path, one in zip(targets, made, strict=True) if one.text)
     return Done(sum(len(one.kept) for one in made), texts, tuple(lines))
+
+
+def _imported(source: Target, check_standard: CheckStandard, declared: Declared | None) -> Imported:
+    if source.path.lower().endswith(FOREIGN):
+        file = load_file(source.path, check_standard=check_standard, declared=declared)
+        return to_yaml(pick(file, source.picks), Path(source.path).name)
+    path = Path(source.path)
+    calls = logs.load(source.path, Setting(source.path, path.parent, check_standard, declared=declared))
+    file = CaseFile(source.path, (), tuple(call.case for call in calls))
+    return to_yaml(
+        pick(file, source.picks),
+        "a log on stdin" if source.path == STDIN else path.name,
+        remarks=logs.REMARKS,
+        notes={call.case.name: call.notes for call in calls},
+    )
 
 
 def _is_file(out: Path) -> bool:
@@ -64,7 +88,9 @@ def _is_file(out: Path) -> bool:
 def _target(source: Path, out: Path | None) -> Path | None:
     if out is None:
         return None
-    return out if _is_file(out) else out / f"{source.stem}.yaml"
+    if _is_file(out):
+        return out
+    return out / ("log.yaml" if str(source) == STDIN else f"{source.stem}.yaml")
 
 
 def _same_folder(source: Path, target: Path | None, one: Imported) -> None:

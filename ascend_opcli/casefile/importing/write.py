@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ascend_opcli.casefile import keys, show
@@ -19,18 +19,31 @@ class Imported:
     left: tuple[Case, ...]
 
 
-def to_yaml(cases: Sequence[Case], origin: str) -> Imported:
+def to_yaml(
+    cases: Sequence[Case],
+    origin: str,
+    *,
+    remarks: Sequence[str] = (),
+    notes: Mapping[str, Sequence[str]] | None = None,
+) -> Imported:
     """A case file with every case that is a whole call and that a known standard judges.
 
     It loads to the same cases: names, data and seeds are kept. The others stand in comments with the reason.
-    ``text`` is empty where nothing is left.
+    ``remarks`` stand at the top, ``notes`` (by the names of cases) at their cases, both as comments.
+    ``text`` is empty where no case is kept.
     """
     kept = tuple(case for case in cases if not case.skip)
     left = tuple(case for case in cases if case.skip)
-    lines = [f"# Imported from {clip(origin, 200)}."]
+    said = notes or {}
+    lines = [
+        f"# Imported from {clip(origin, 200)}.",
+        *(f"# {printable(clip(remark, 300))}" for remark in remarks),
+    ]
     if left:
         lines.append(f"# Not imported: {len(left)} of {len(cases)} cases.")
-        lines += [f"#   {clip(case.name, 200)}: {clip(case.skip, 300)}" for case in left]
+        for case in left:
+            lines.append(f"#   {clip(case.name, 200)}: {printable(clip(case.skip, 300))}")
+            lines += [f"#     {printable(clip(note, 300))}" for note in said.get(case.name, ())]
     lines.append(f"opcli: {keys.VERSION}")
     operators = dict.fromkeys(str(case.source["op"]) for case in kept)
     shared = set()
@@ -50,5 +63,11 @@ def to_yaml(cases: Sequence[Case], origin: str) -> Imported:
             for part in show.entry(key, value, 4)
         ]
         body[0] = "  - " + body[0].lstrip()
+        lines += [f"  # {printable(clip(note, 300))}" for note in said.get(case.name, ())]
         lines += body
     return Imported("\n".join(lines) + "\n" if kept else "", kept, left)
+
+
+def printable(text: str) -> str:
+    """Foreign text fit for a comment or a terminal: control characters cannot stand in YAML, not even in comments."""
+    return "".join(mark if mark.isprintable() else "?" for mark in text)
