@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-from importlib.metadata import entry_points
 
 import numpy as np
 import pytest
@@ -49,20 +48,13 @@ def test_the_example_with_a_case_passes(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("line", block("pytest").splitlines())
-def test_a_pytest_line_picks_cases_that_pass(line: str, plugin: list[str]) -> None:
+def test_a_pytest_line_picks_cases_that_pass(line: str, load_plugin: tuple[str, ...]) -> None:
     words = shlex.split(line)
     assert words[0] == "pytest"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin, *words[1:]]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *load_plugin, *words[1:]]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "no operator was run" in done.stdout
-
-
-@pytest.fixture
-def plugin() -> list[str]:
-    """Loads the plugin where opcli is not installed but on the path."""
-    installed = any(point.name == "opcli" for point in entry_points(group="pytest11"))
-    return [] if installed else ["-p", "ascend_opcli.pytest_plugin"]
 
 
 def test_every_option_and_argument_is_on_the_page() -> None:
