@@ -7,6 +7,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,10 @@ def case_file(tmp_path: Path) -> CaseFile:
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def load_plugin() -> tuple[str, ...]:
+    """Options that load opcli's pytest plugin where it is on the path but not installed; twice is an error."""
+    installed = any(point.name == "opcli" for point in entry_points(group="pytest11"))
+    return () if installed else ("-p", "ascend_opcli.pytest_plugin")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -47,14 +48,37 @@ def compare_saved(
         third = opened(word, dtype, wanted or got.shape, named="--dtype")
         if third.shape != got.shape:
             raise ValueError(f"{word} has the shape {list(third.shape)}, {actual} has {list(got.shape)}")
-    report, failing = judge_and_locate("output", got, golden, dtype=name, choice=choice, third=third)
+    return compare_arrays(got, golden, dtype=name, choice=choice, third=third, all_standards=all_standards)
+
+
+def compare_arrays(
+    got: np.ndarray,
+    golden: np.ndarray,
+    *,
+    dtype: str,
+    choice: StandardChoice,
+    name: str = "output",
+    inputs: Mapping[str, np.ndarray] | None = None,
+    third: np.ndarray | None = None,
+    all_standards: bool = False,
+) -> OutputReport:
+    """Judges an output by its golden alone, and says what is wrong with one that failed.
+
+    Arguments as for :func:`.judge.judge_output`; ``all_standards`` adds how every standard would judge. Raises
+    ValueError, in one sentence, for a choice that cannot be made concrete.
+    """
+    inputs = inputs or {}
+    copies = {n: a for n, a in inputs.items() if a.shape == golden.shape and a.dtype.kind != "b"}
+    report, failing = judge_and_locate(
+        name, got, golden, dtype=dtype, choice=choice, inputs=inputs, copies=copies, third=third
+    )
     if not report.passed:
-        found = diagnose("output", got, golden, dtype=name, choice=choice, failing=failing)
+        found = diagnose(name, got, golden, dtype=dtype, choice=choice, inputs=inputs, failing=failing)
         report = dataclasses.replace(
             report, diagnosis=found.sentence, mismatch_strip=found.strip, ulp_histogram=found.histogram
         )
     if all_standards:
-        report = dataclasses.replace(report, standards=side_by_side(got, golden, dtype=name, third=third))
+        report = dataclasses.replace(report, standards=side_by_side(got, golden, dtype=dtype, third=third))
     return report
 
 
