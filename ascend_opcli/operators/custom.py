@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from ascend_opcli.operators.expression import Expression, compile_expression
 from ascend_opcli.operators.expression_shapes import Described
 from ascend_opcli.operators.operator import Arguments, Operator, OutputRule, first_spec, snake
 from ascend_opcli.operators.signature import find as find_signature
+from ascend_opcli.tensors.layout import MAX_ELEMENTS
 
 
 def is_code(reference: str) -> bool:
@@ -107,6 +109,8 @@ def _output_rules(expression: Expression, operator: Operator) -> dict[str, Outpu
             except (ValueError, TypeError):  # shapes that do not fit each other: the run says so
                 return None
             if first is None or made is None or len(made) != len(outputs):
+                return None
+            if math.prod(made[place]) > MAX_ELEMENTS:  # the run says that it would be too large
                 return None
             return first.dtype, made[place]
 

@@ -94,9 +94,12 @@ class Expression:
         Raises ValueError where the shapes do not fit each other.
         """
         try:
-            made = _Walk(self, values, self._functions, None).value(self._tree)
+            with np.errstate(all="ignore"):
+                made = _Walk(self, values, self._functions, None).value(self._tree)
         except Unknown:
             return None
+        except ArithmeticError as error:  # numbers alone are worked out here
+            raise ValueError(f"{self.what}: {error}") from None
         return tuple(shape_of(v) for v in made) if self.several else (shape_of(made),)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 import tracemalloc
 
@@ -15,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 from ascend_opcli.operators.expression import STEPS, compile_expression
 from ascend_opcli.operators.expression_functions import FUNCTIONS
 from ascend_opcli.operators.expression_shapes import Described
+from tests.conftest import CaseFile, Opcli
 
 A = np.arange(24, dtype=np.float64).reshape(2, 3, 4) - 7.5
 V = np.array([3.0, 1.0, 2.0, 1.0])
@@ -327,3 +329,35 @@ def test_shapes_are_those_of_numpy_for_any_arrays(found: hnp.BroadcastableShapes
     x, y = (np.ones(s) for s in found.input_shapes)
     expression = compile_expression(text, ["x", "y"])
     assert expression.shapes(x=Described(x.shape), y=Described(y.shape)) == (np.shape(expression(x=x, y=y)),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1/0",
+        "1//0",
+        "1%0",
+        "x + 1/0",
+        "2.0**1e9",
+        "pad(x, 10**9)",
+        "diag(x, 10**12)",
+        "zeros((10**6, 10**6))",
+    ],
+)
+def test_numbers_that_do_not_work_cost_their_case_alone(opcli: Opcli, case_file: CaseFile, text: str) -> None:
+    path = case_file(f"""
+        op: aclnnMine
+        signature: aclnnStatus aclnnMineGetWorkspaceSize(const aclTensor *x, aclTensor *out)
+        defaults: {{inputs: {{x: {{dtype: float32, shape: [4, 3]}}}}}}
+        cases:
+          - {{name: good, reference: x + 1}}
+          - {{name: bad, reference: '{text}'}}
+    """)
+    done = opcli("run", path, "--json", "-")
+    assert "internal error" not in done.err
+    if done.code == 2:  # seen on reading: one sentence with its place
+        assert "a.yaml:" in done.err
+        return
+    words = {r["name"]: r["verdict"] for r in json.loads(done.out)["results"]}
+    assert words == {"good": "PASS", "bad": "ERROR"}
+    assert done.code == 3

@@ -121,7 +121,7 @@ class TorchBuffer(Buffer):
         want = getattr(torch, spec.dtype, None)
         if want is None:
             raise NoTensor(f"this PyTorch has no dtype {spec.dtype}")
-        flat = torch.from_numpy(self.bytes).view(want)
+        flat: Any = torch.from_numpy(self.bytes).view(want)  # torch_npu adds .npu()
         if self._npu:
             flat = flat.npu()
         self._flat = flat
