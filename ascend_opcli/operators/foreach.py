@@ -81,7 +81,7 @@ def rows() -> Iterator[tuple[str, Row]]:
     bases.append(("PowScalarAndTensor", dataclasses.replace(_B["PowScalarTensor"], joining=())))
     bases.append(("Zero", row(np.zeros_like, "x = 0, tensor by tensor")))
     for base, one in bases:
-        for name in {f"aclnnForeach{base}", f"aclnnForeach{base}Inplace"}:
+        for name in (f"aclnnForeach{base}", f"aclnnForeach{base}Inplace"):
             if name in there:
                 yield name, one
         odd = f"aclnnForeach{_SPELLED.get(base, '?')}Inplace"

@@ -338,7 +338,6 @@ def test_shapes_are_those_of_numpy_for_any_arrays(found: hnp.BroadcastableShapes
         "1//0",
         "1%0",
         "x + 1/0",
-        "2.0**1e9",
         "pad(x, 10**9)",
         "diag(x, 10**12)",
         "zeros((10**6, 10**6))",
