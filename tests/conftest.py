@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -14,6 +15,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from ascend_opcli.cli import main
+
+# The workers of pytest-xdist ignore SIGINT; what they start would inherit that, and opcli leaves ignored what was.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
