@@ -59,7 +59,7 @@ class Entry:
     """
 
     name: str
-    library: str
+    repository: str
     category: str
     experimental: bool
     products: Mapping[str, bool] | None
@@ -109,13 +109,13 @@ def names() -> Mapping[str, str]:
 def entry(name: str, *, corrected: bool = True) -> Entry:
     """The documented operator of an aclnn name; KeyError where there is none.
 
-    A row is [library, category, experimental, products that have it, products that do not, status codes,
+    A row is [repository, category, experimental, products that have it, products that do not, status codes,
     parameters], a parameter [name, C type, in/out/inout, dtypes, formats, ranks, strided, empty, optional] with
     trailing unknowns left out; dtypes and formats are places in the table's lists. ``corrected`` applies what is
     known to be wrong in the documents, each with its source.
     """
     row = _table()["operators"][name]
-    library, category, experimental, on, off, codes, params = row
+    repository, category, experimental, on, off, codes, params = row
     lists = _table()["lists"]
     said = {**dict.fromkeys(on or (), True), **dict.fromkeys(off or (), False)}
     products = {p: said[p] for p in PRODUCTS if p in said} if on is not None else None
@@ -127,7 +127,7 @@ def entry(name: str, *, corrected: bool = True) -> Entry:
     if any(c.field == "entry" for c in found):
         generated = ()
     return Entry(
-        name, library, category, bool(experimental), products, tuple(codes or ()), made, generated, found
+        name, repository, category, bool(experimental), products, tuple(codes or ()), made, generated, found
     )
 
 

@@ -54,7 +54,7 @@ def show_lines(operator: Operator, entry: Entry | None, skeleton: str = "") -> I
         yield operator.summary
     if entry is not None:
         kind = ", experimental" if entry.experimental else ""
-        yield f"{entry.category}, {entry.library}{kind}"
+        yield f"{entry.category}, {entry.repository}{kind}"
     yield ""
     yield "signature"
     yield f"  {operator.signature.prototype()}"

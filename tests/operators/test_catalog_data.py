@@ -41,7 +41,7 @@ def test_every_documented_operator_has_a_signature_that_can_be_called():
     assert len(NAMES) == len(catalogued.names()) == 1072
     for name in NAMES:
         entry = catalogued.entry(name)
-        assert entry.library, name
+        assert entry.repository, name
         assert entry.category, name
         names = [d.param.name for d in entry.params]
         assert len(set(names)) == len(names) > 0, name
@@ -88,7 +88,7 @@ def test_the_catalog_says_what_the_facts_say():
     assert sorted(facts) == sorted(NAMES)
     for name, own in facts.items():
         entry = catalogued.entry(name, corrected=False)
-        assert (entry.library, entry.category, entry.experimental) == (
+        assert (entry.repository, entry.category, entry.experimental) == (
             own["library"],
             own["category"],
             own["experimental"],
