@@ -344,14 +344,18 @@ def _only(node: Node) -> Only:
 
 def _known_issue(node: Node) -> KnownIssue:
     if not isinstance(node, Mapping):
-        return KnownIssue(read.text(node, "known_issue"))
+        return KnownIssue(_reason(node, "known_issue"))
     keys.check(node, "known_issue")
     reason, expires = node.get("reason"), node.get("expires")
     if reason is None:
         raise node.error("known_issue needs a reason")
-    return KnownIssue(
-        read.text(reason, "known_issue.reason"), _date(expires) if expires is not None else None
-    )
+    return KnownIssue(_reason(reason, "known_issue.reason"), _date(expires) if expires is not None else None)
+
+
+def _reason(node: Node, what: str) -> str:
+    if not read.text(node, what):
+        raise node.error("known_issue needs a reason")
+    return read.text(node, what)
 
 
 def _date(node: Node) -> str:

@@ -206,7 +206,7 @@ _BODY: dict[str, Schema] = {
             "type": "object",
             "additionalProperties": False,
             "properties": {
-                "reason": {"type": "string"},
+                "reason": _TEXT,
                 "expires": or_name({"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"}),
             },
         },

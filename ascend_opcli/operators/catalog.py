@@ -58,9 +58,12 @@ def _by_short_name() -> dict[str, Operator]:
 def find(name: str) -> Operator:
     """The operator called ``logit_grad`` or ``aclnnLogitGrad``: one with a reference, else a documented one.
 
+    The name of its phase 1, ``aclnnLogitGradGetWorkspaceSize``, stands for it too.
+
     Raises UnknownOperator with the nearest right name.
     """
     word = name.strip()[:200]
+    word = word.removesuffix("GetWorkspaceSize") or word
     wanted = snake(word)
     found = _with_contracts().get(wanted) or _by_short_name().get(wanted)
     if found is not None:
