@@ -312,7 +312,8 @@ def test_an_accepted_call_that_the_reference_cannot_take_is_not_judged(judge: An
         cases:
           - {{name: null-input, inputs: {{self_y: null}}}}
           - {{name: null-output, outputs: {{out: null}}}}
-          - {{name: deep, inputs: {{self_x: {{dtype: float32, shape: {deep}}}, self_y: {{dtype: float32, shape: {deep}}}}}}}
+          - name: deep
+            inputs: {{self_x: {{dtype: float32, shape: {deep}}}, self_y: {{dtype: float32, shape: {deep}}}}}
           - {{name: refused, inputs: {{self_y: null}}, expect: {{status: 161001}}}}
     """)
     for name, why in (("null-input", "self_y is null"), ("null-output", "out is null")):
