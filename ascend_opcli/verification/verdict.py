@@ -126,6 +126,7 @@ def judge_outputs(
             continue
         choice = third_party_of(choose(name, spec.dtype, case, operator.standard, override), third_party)
         either = golden.either if golden is not None and explicit is None else None
+        either = either if operator.either_of in (None, name) else None
         report, failing = judge_and_locate(
             name,
             got,
