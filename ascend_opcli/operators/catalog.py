@@ -38,13 +38,24 @@ def operators() -> dict[str, Operator]:
         norms,
         pooling,
         quantisation,
+        quantisation_by_data,
         reductions,
         softmax,
     )
 
     families = (
         *(activations, arithmetic, comparison, elementwise, fills, foreach, losses),
-        *(layout, matmul, normalised, norms, pooling, quantisation, reductions, softmax),
+        *(
+            layout,
+            matmul,
+            normalised,
+            norms,
+            pooling,
+            quantisation,
+            quantisation_by_data,
+            reductions,
+            softmax,
+        ),
     )
     found = {op.name: op for family in families for op in family.OPERATORS}
     found |= {op.name: op for op in _with_contracts().values()}

@@ -161,9 +161,14 @@ def _dequant(x: Any, weight: Any, activate: Any, bias: Any, outputDtype: Any, dt
     """out = x weightScale activateScale + bias; a bias of int32 is added to x."""
     if _OUTPUTS.get(int(outputDtype)) != dtypes["out"]:
         raise Undefined(f"outputDtype {int(outputDtype)} is not {dtypes['out']}")
+    return dequantised(x, weight, activate, bias)
+
+
+def dequantised(x: Any, weight: Any, activation: Any, bias: Any) -> Any:
+    """x of int32 times a scale for each column and one for each row, plus a bias; that of int32 is added first."""
     added = bias is not None and bias.dtype.kind == "i"
     made = (x + bias if added else x).astype(weight.dtype) * weight
-    made = made if activate is None else made * activate.reshape(-1, 1)
+    made = made if activation is None else made * activation.reshape(*x.shape[:-1], 1)
     return made if bias is None or added else made + bias
 
 
@@ -225,7 +230,7 @@ _FAKE: dict[str, Any] = {
     "either_of": "out",
     "divergences": (_TIES,),
 }
-_FAKED = "out = (clip(q, quantMin, quantMax) - zeroPoint) scale, mask = q not clipped; q = round(self / scale) + zeroPoint"
+_FAKED = "out = (clip(q, quantMin, quantMax) - zeroPoint) scale, mask = unclipped; q = round(self / scale) + zeroPoint"
 _ROUND = "round to the neighbour that roundMode names, saturated"
 _ENCODED = (
     "out = bits 13 to 31 of the float32 scale, bit 46, and the rounded offset of [-256, 255] in bits 37 to 45"
