@@ -39,6 +39,7 @@ def operators() -> dict[str, Operator]:
         pooling,
         quantisation,
         quantisation_by_data,
+        quantised_norms,
         reductions,
         softmax,
     )
@@ -53,6 +54,7 @@ def operators() -> dict[str, Operator]:
             pooling,
             quantisation,
             quantisation_by_data,
+            quantised_norms,
             reductions,
             softmax,
         ),

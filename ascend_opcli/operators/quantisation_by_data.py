@@ -250,7 +250,7 @@ _SWIGLU: dict[str, Any] = {
     "standard": "quant",
 }  # fmt: skip
 _SYMMETRIC = "scaleOut = max of |x smooth| / the type's largest value, yOut = round(x smooth / scaleOut)"
-_BOTH = "scaleOut = (max - min) / the type's span, offsetOut = D - max / scaleOut, yOut = round(x / scaleOut + offsetOut)"
+_BOTH = "scaleOut = (max - min) / the type's span, offsetOut = D - max / scaleOut, yOut = round(x / scaleOut + offset)"
 _ANY = "yOut = round(x smooth / scaleOut + offsetOut), the scale from the bounds of a token, a channel or the tensor"
 _GATED = "yOut = SwiGLU of x, smoothed by groups, quantised row by row or by the given scales"
 _BACK = "scaleOut = max of |a| / 127 by row, yOut = round(a / scaleOut), a = quant SwiGLU(x weight activation + bias)"

@@ -18,6 +18,23 @@ def choose(
     A rule that was set for the whole run, file or operator and speaks of floats only does not reach
     integer and boolean outputs, nor one for integers the others: the next one in order serves those.
     """
+    return of_class(_chosen(output, dtype, case, operator_standard, override), dtype, operator_standard)
+
+
+def of_class(choice: StandardChoice, dtype: str, operator_standard: str | None) -> StandardChoice:
+    """The rule that a standard has for the class of the operator, where it has one of its own.
+
+    The double benchmark has one for integers that are quantised floats: ``quant``.
+    """
+    integers = DTYPES[dtype].kind in ("int", "uint")
+    if choice.name == "dual" and operator_standard == "quant" and integers:
+        return StandardChoice("quant", {}, f"{choice.origin} (dual: the class of quantising operators)")
+    return choice
+
+
+def _chosen(
+    output: str, dtype: str, case: Case, operator_standard: str | None, override: StandardChoice | None
+) -> StandardChoice:
     passed: StandardChoice | None = None
     for choice in _in_order(output, case, operator_standard, override):
         if covers(choice.name, dtype) or choice.origin.startswith("expect.standard"):

@@ -151,6 +151,7 @@ def judge_outputs(
                 third=third.host(name)
                 if third_party is None
                 else third.result(_dual(third_party), name, spec),
+                operator_standard=operator.standard,
             )
             report = dataclasses.replace(report, standards=others)
         if not report.passed:

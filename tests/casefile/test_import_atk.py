@@ -341,7 +341,7 @@ def test_standards_by_our_names(one: Any, acc: Any, name: str, numbers: Any, ori
 
 
 @pytest.mark.parametrize(
-    "acc", ["stand_quantize", "binary_standard_v2", {"mine": {}}, 7, {"single_bm": {"type": "x"}}]
+    "acc", ["stand_quantise", "binary_standard_v2", {"mine": {}}, 7, {"single_bm": {"type": "x"}}]
 )
 def test_an_unknown_standard_is_never_a_pass(one: Any, acc: Any, opcli: Any, tmp_path: Path) -> None:
     case = one(add_case(acc=acc))
