@@ -12,7 +12,7 @@ import numpy as np
 
 from ascend_opcli.model import Derived, Shape
 from ascend_opcli.operators.operator import Divergence, Undefined, uniform, with_dtype
-from ascend_opcli.operators.quantised import along, chosen, coded, groups_of, quantised, unpacked
+from ascend_opcli.operators.quantised import along, chosen, coded, groups_of, quantised
 from ascend_opcli.operators.structured import axis_of, declare
 from ascend_opcli.tensors.dtypes import DTYPES
 
@@ -37,7 +37,7 @@ def _ascend(
     dtypes: Any,
 ) -> Any:
     """y = round(x scale + offset); sqrtMode: x scale scale + offset."""
-    word = unpacked(chosen(dstType, dtypes["y"]))
+    word = chosen(dstType, dtypes["y"])
     place = axis_of(axis, x.ndim)
     if place < x.ndim - 2:
         raise Undefined(f"axis {int(axis)} is none of the last two of {list(x.shape)}")
@@ -64,7 +64,7 @@ def _quantize(x: Any, scales: Any, zeroPoints: Any, dtype: Any, axis: Any, dtype
 
 def _group(x: Any, scale: Any, groupIndex: Any, offset: Any, dstType: Any, dtypes: Any) -> Any:
     """y = round(x scale[group of the row] + offset)."""
-    word = unpacked(chosen(dstType, dtypes["y"]))
+    word = chosen(dstType, dtypes["y"])
     if scale.shape != (groupIndex.size, x.shape[-1]):
         raise Undefined(f"scale {list(scale.shape)} is not one row of {x.shape[-1]} for each of the groups")
     if offset is not None and offset.size != 1:

@@ -28,7 +28,7 @@ _RESERVED = ("atlas_inference", "atlas_training")
 def symmetric(values: Any, word: str, axis: int | None = -1) -> tuple[Any, Any]:
     """y and scale of ``values``, the scale with 1 in place of ``axis``, or of every one where that is None."""
     scale = _checked(values, np.abs(values).max(axis=axis, keepdims=True, initial=0)) / LARGEST[word]
-    return quantised(values / scale, word), scale
+    return quantised(_bounded(values / scale, word), word), scale
 
 
 def _asymmetric(values: Any, word: str, axis: int | None) -> tuple[Any, Any, Any]:
@@ -37,7 +37,12 @@ def _asymmetric(values: Any, word: str, axis: int | None) -> tuple[Any, Any, Any
     span = high - values.min(axis=axis, keepdims=True, initial=np.inf)
     scale = _checked(values, span) / (LARGEST[word] - least)
     offset = LARGEST[word] - high / scale
-    return quantised(values / scale + offset, word), scale, offset
+    return quantised(_bounded(values / scale + offset, word), word), scale, offset
+
+
+def _bounded(values: Any, word: str) -> Any:
+    """The largest value may come out a rounding error beyond the largest of a float8."""
+    return np.clip(values, -LARGEST[word], LARGEST[word]) if DTYPES[word].kind == "float" else values
 
 
 def _checked(values: Any, size: Any) -> Any:
@@ -82,9 +87,7 @@ def _dynamic_v2(x: Any, smooth: Any, group: Any, dstType: Any, dtypes: Any, call
         raise Undefined(
             "the product quantises symmetrically, and the documents do not say what offsetOut holds then"
         )
-    made, scale, offset = _asymmetric(
-        _smoothed(x, smooth, group), unpacked(chosen(dstType, dtypes["yOut"])), -1
-    )
+    made, scale, offset = _asymmetric(_smoothed(x, smooth, group), chosen(dstType, dtypes["yOut"]), -1)
     return made, scale[..., 0], offset[..., 0]
 
 
@@ -95,7 +98,7 @@ def _dynamic_v3(
     x: Any, smooth: Any, group: Any, dstType: Any, symmetrical: Any, quantMode: Any, dtypes: Any
 ) -> Any:
     """yOut, scaleOut and offsetOut of each token, each channel or the tensor."""
-    word = unpacked(chosen(dstType, dtypes["yOut"]))
+    word = chosen(dstType, dtypes["yOut"])
     if quantMode not in _AXES:
         raise Undefined(f"quantMode {quantMode!r} is none of {', '.join(_AXES)}")
     axis = _AXES[quantMode]
@@ -146,7 +149,7 @@ def _swiglu_quant(
     x: Any, smooth: Any, offsets: Any, group: Any, left: Any, mode: Any, counted: Any, dst: Any, dtypes: Any
 ) -> Any:
     """yOut; of scaleOut the documents do not say which way round it is, nor what it holds in the static mode."""
-    word = unpacked(chosen(dst, dtypes["yOut"]))
+    word = chosen(dst, dtypes["yOut"])
     act = _swiglu(x, left)
     if smooth is None:
         raise Undefined("smoothScalesOptional is null")

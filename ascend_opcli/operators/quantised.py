@@ -38,30 +38,28 @@ LARGEST: Mapping[str, float] = {"int8": 127.0, "float8_e5m2": 57344.0, "float8_e
 
 
 def coded(code: Any, shape: Shape) -> tuple[str, Shape]:
-    """Dtype and shape of an output of dstType ``code`` for an input of ``shape``.
+    """Dtype and shape of an output of dstType ``code`` for an input of ``shape``; int8 where the code gives none here.
 
-    Raises ValueError for a code that is none.
+    The reference then says what is wrong with it.
     """
-    word = CODES.get(int(code))
-    if word is None:
-        raise ValueError(f"dstType {code} is no output type")
+    word = CODES.get(int(code), "int8")
     if word == "int32":
         return word, (*shape[:-1], shape[-1] // 8)
-    return word, shape
+    return word if word in DTYPES else "int8", shape
 
 
 def chosen(code: Any, word: str | None) -> str:
     """The output type of dstType ``code``, where the output of dtype ``word`` has it. Raises Undefined."""
     known = CODES.get(int(code))
     if known is None:
-        raise Undefined(f"dstType {code} is no output type")
-    if word is not None and word != known:
-        raise Undefined(f"dstType {code} is {known}, and the output is {word}")
+        raise Undefined(f"dstType {int(code)} is no output type")
+    if unpacked(known) != word:
+        raise Undefined(f"dstType {int(code)} is {known}, and the output is {word}")
     return known
 
 
 def unpacked(word: str) -> str:
-    """An output type that holds one value an element. Raises Undefined for the rest."""
+    """An output type that has one value in each element. Raises Undefined for the rest."""
     if word == "int32":
         raise Undefined("int32 stands for eight int4, whose order the documents do not give")
     if word not in DTYPES:

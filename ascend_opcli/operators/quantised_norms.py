@@ -74,7 +74,7 @@ def _rows(values: Any, smooth: Any, word: str) -> tuple[Any, Any]:
 def _rms_dynamic(x: Any, gamma: Any, smooth: Any, beta: Any, eps: Any, dst: Any, dtypes: Any) -> Any:
     """yOut and scaleOut of the norm, row by row."""
     y = norms.rms(x, gamma, eps)[0]
-    return _rows(y if beta is None else y + beta, smooth, unpacked(chosen(dst, dtypes["yOut"])))
+    return _rows(y if beta is None else y + beta, smooth, chosen(dst, dtypes["yOut"]))
 
 
 def _add_rms_dynamic(x1: Any, x2: Any, gamma: Any, smooth1: Any, smooth2: Any, eps: Any, dtypes: Any) -> Any:
@@ -103,7 +103,7 @@ def _gelu(
     self: Any, scale: Any, offset: Any, approximate: Any, mode: Any, roundMode: Any, dst: Any, dtypes: Any
 ) -> Any:
     """y = round(gelu(self) inputScale + inputOffset), or y and outScale of gelu(self) inputScale row by row."""
-    word = unpacked(chosen(dst, dtypes["y"]))
+    word = chosen(dst, dtypes["y"])
     if approximate not in ("none", "tanh") or roundMode != "rint":
         raise Undefined("approximate is none or tanh, and roundMode rint for int8 and float8")
     made = gelu(self, approximate)
