@@ -22,13 +22,17 @@ def choose(
 
 
 def of_class(choice: StandardChoice, dtype: str, operator_standard: str | None) -> StandardChoice:
-    """The rule that a standard has for the class of the operator, where it has one of its own.
+    """The rule of a choice for the class of the operator: integers that are quantised floats go by ``quant``.
 
-    The double benchmark has one for integers that are quantised floats: ``quant``.
+    The double benchmark has that rule for them. What speaks of floats only leaves them to the operator, even where a
+    case asks for it by name: its equality is for integers that are computed.
     """
-    integers = DTYPES[dtype].kind in ("int", "uint")
-    if choice.name == "dual" and operator_standard == "quant" and integers:
+    if operator_standard != "quant" or DTYPES[dtype].kind not in ("int", "uint"):
+        return choice
+    if choice.name == "dual":
         return StandardChoice("quant", {}, f"{choice.origin} (dual: the class of quantising operators)")
+    if not covers(choice.name, dtype):
+        return StandardChoice("quant", {}, f"operator ({choice.name} of {choice.origin} is for floats)")
     return choice
 
 

@@ -315,6 +315,12 @@ def test_a_case_that_cannot_be_a_call_says_why(one: Any, case: Any, said: str) -
         ("double_benchmark", "dual", {}, "ATK standard double_benchmark"),
         ("random_bm", "random", {}, "ATK standard random_bm"),
         (
+            "stand_quantize",
+            "quant",
+            {},
+            "ATK standard stand_quantize, which executors register as |got - golden| <= 1 in int64",
+        ),
+        (
             {"single_bm": {"type": "vector_fused"}},
             "single",
             {"type": "vector_fused"},
