@@ -297,6 +297,8 @@ class _Sink:
             results = (tuple(results),)
         if len(results) != len(self._names):
             raise ReferenceFailure(_miscounted(len(results), len(self._names)))
+        if results and all(result is None for result in results):
+            raise ReferenceFailure("the reference gives None: nothing that could be judged")
         for i, result in enumerate(results):
             spec = self._specs[i]
             if result is None:

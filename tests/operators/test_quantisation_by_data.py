@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,14 @@ from hypothesis import strategies as st
 from operator_calls import arguments, call_of, run, tensor
 
 from ascend_opcli.operators import quantisation_by_data, quantised_norms
-from ascend_opcli.operators.evaluate import UndefinedResult, golden, host_result
+from ascend_opcli.operators.catalog import find
+from ascend_opcli.operators.evaluate import (
+    ReferenceFailure,
+    UndefinedResult,
+    golden,
+    host_result,
+    result_shapes,
+)
 
 try:
     import torch
@@ -401,3 +409,34 @@ def test_dequantising_gives_the_data_back_within_half_a_step(seed: int, size: fl
 def test_a_run_by_name_finds_them() -> None:
     made = run("dynamic_quant", x=f16([[127.0, 1]]), smoothScalesOptional=None)
     assert made.host["yOut"].tolist() == [[127, 1]]
+
+
+# --- outputs that are left open -------------------------------------------------------------------------------
+
+
+def test_an_output_that_is_left_open_has_no_golden_and_zeros_as_host_result() -> None:
+    operator = ALL["LayerNormQuant"]
+    given = {
+        "x": f32([[1.0, 3]]),
+        "gamma": f32([1.0, 2]),
+        "beta": f32([0.0, 1]),
+        "scale": f32([0.1]),
+        "epsilon": 0.0,
+    }
+    call = call_of(operator, arguments(operator, zeroPointsOptional=None, quantMode=0, **given))
+    assert set(golden(operator, call).outputs) == {"res"}
+    host = host_result(operator, call)
+    assert host["scaleOut"].tolist() == [0]
+    assert host["scaleOut"].dtype == np.float32
+    assert set(result_shapes(operator, call)) == {"res"}
+
+
+def test_a_reference_that_gives_nothing_at_all_has_failed() -> None:
+    operator = dataclasses.replace(ALL["DynamicQuant"], reference=lambda **_: None)
+    one = dataclasses.replace(find("neg"), reference=lambda **_: None)
+    rows = ((operator, {"x": f16([[1.0]]), "smoothScalesOptional": None}), (one, {"self": f32([1.0])}))
+    for failing, tensors in rows:
+        call = call_of(failing, arguments(failing, **tensors))
+        for run_it in (golden, host_result):
+            with pytest.raises(ReferenceFailure, match="gives"):
+                run_it(failing, call)
