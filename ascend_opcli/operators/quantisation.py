@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ascend_opcli.model import Derived, Shape
+from ascend_opcli.model import Shape
 from ascend_opcli.operators.operator import Divergence, Undefined, uniform, with_dtype
-from ascend_opcli.operators.quantised import along, chosen, coded, groups_of, quantised
+from ascend_opcli.operators.quantised import ENDS, along, chosen, coded, groups_of, quantised
 from ascend_opcli.operators.structured import axis_of, declare
 from ascend_opcli.tensors.dtypes import DTYPES
 
@@ -253,7 +253,7 @@ OPERATORS = (
             lambda x, _scale, _index, _offset, dst: coded(dst, x.shape), standard="quant", sample_shape=(4, 6),
             short={"scale": lambda dtype, shape: (dtype, (3, shape[-1])), "groupIndex": lambda _d, _s: ("int64", (3,)),
                    "offsetOptional": lambda dtype, _s: (dtype, (1,))},
-            data={"scale": uniform(1.0, 50.0), "groupIndex": Derived("offsets(size(x, 0), last=True)")},
+            data={"scale": uniform(1.0, 50.0), "groupIndex": ENDS},
             sample_attributes={"dstType": 2}),
     declare("FakeQuantPerTensorAffineCachemask", _per_tensor,
             _FAKED,

@@ -7,15 +7,16 @@ those of the aclnn documents; where all values are the same the scale would be 0
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ascend_opcli.model import Derived, Shape
+from ascend_opcli.model import Shape
 from ascend_opcli.operators.activations import silu
-from ascend_opcli.operators.operator import Undefined, uniform
+from ascend_opcli.operators.operator import TensorRule, Undefined, uniform
 from ascend_opcli.operators.quantisation import dequantised
-from ascend_opcli.operators.quantised import LARGEST, chosen, coded, groups_of, quantised, unpacked
+from ascend_opcli.operators.quantised import ENDS, LARGEST, chosen, coded, groups_of, quantised, unpacked
 from ascend_opcli.operators.structured import declare
 from ascend_opcli.tensors.dtypes import DTYPES, integer_range
 
@@ -217,6 +218,11 @@ def _none(_dtype: str, _shape: Shape) -> None:
     return None
 
 
+def _if_integer(follows: Callable[[Shape], Shape]) -> TensorRule:
+    """A scale of what is to be dequantised; floats are dequantised already."""
+    return lambda dtype, shape: ("float32", follows(shape)) if dtype == "int32" else None
+
+
 def _rows_of_groups(dtype: str, shape: Shape) -> tuple[str, Shape]:
     return dtype, (3, shape[-1])
 
@@ -238,18 +244,17 @@ def _half(x: Any, dst: Any = 2) -> Any:
     return [coded(dst, (*x.shape[:-1], x.shape[-1] // 2)), ("float32", x.shape[:-1])]
 
 
-_ENDS = Derived("offsets(size(x) // size(x, -1), last=True)")
 _GROUPS: dict[str, Any] = {
     "sample_shape": (2, 3, 4),
     "short": {"smoothScalesOptional": _rows_of_groups, "groupIndexOptional": _three},
-    "data": {"smoothScalesOptional": uniform(0.5, 2.0), "groupIndexOptional": _ENDS},
+    "data": {"smoothScalesOptional": uniform(0.5, 2.0), "groupIndexOptional": ENDS},
     "standard": "quant",
 }
 _SWIGLU: dict[str, Any] = {
     "sample_shape": (2, 3, 8),
     "short": {"smoothScalesOptional": lambda _d, shape: ("float32", (3, shape[-1] // 2)),
               "offsetsOptional": lambda _d, shape: ("float32", (3, shape[-1] // 2)), "groupIndexOptional": _three},
-    "data": {"smoothScalesOptional": uniform(0.5, 2.0), "groupIndexOptional": _ENDS},
+    "data": {"smoothScalesOptional": uniform(0.5, 2.0), "groupIndexOptional": ENDS},
     "standard": "quant",
 }  # fmt: skip
 _SYMMETRIC = "scaleOut = max of |x smooth| / the type's largest value, yOut = round(x smooth / scaleOut)"
@@ -279,9 +284,8 @@ OPERATORS = (
             _BACK,
             lambda x, *_rest: _half(x), standard="quant", sample_shape=(2, 3, 8), defaults={},
             sample_attributes={"activateLeft": True, "quantModeOptional": "dynamic"},
-            short={"x": lambda _d, shape: ("int32", shape),
-                   "weightScaleOptional": lambda _d, shape: ("float32", shape[-1:]),
-                   "activationScaleOptional": lambda _d, shape: ("float32", shape[:-1]), "biasOptional": _none,
+            short={"weightScaleOptional": _if_integer(lambda shape: shape[-1:]),
+                   "activationScaleOptional": _if_integer(lambda shape: shape[:-1]), "biasOptional": _none,
                    "quantScaleOptional": lambda _d, shape: ("float32", (shape[-1] // 2,)),
                    "quantOffsetOptional": _none, "groupIndexOptional": _none},
             data={"weightScaleOptional": uniform(0.01, 0.1), "quantScaleOptional": uniform(0.5, 2.0)}),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ascend_opcli.model import Shape
+from ascend_opcli.model import Derived, Shape
 from ascend_opcli.operators.operator import Undefined
 from ascend_opcli.tensors.dtypes import DTYPES, float_format, integer_range
 
@@ -103,6 +103,10 @@ def along(name: str, values: Any, x: Any, axis: int) -> Any:
             f"{name} {list(values.shape)} is not one value for each of axis {axis} of {list(x.shape)}"
         )
     return values.reshape(wanted)
+
+
+ENDS = Derived("0 if isnull(x) else offsets(size(x) // maximum(size(x, -1), 1), last=True)")
+"""Ordinary data of an index of groups: where they end among the rows of x."""
 
 
 def groups_of(index: Any, rows: int, name: str) -> Any:
