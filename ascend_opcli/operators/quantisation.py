@@ -73,6 +73,16 @@ def _group(x: Any, scale: Any, groupIndex: Any, offset: Any, dstType: Any, dtype
     return quantised(_scaled(x, rows, None if offset is None else offset.reshape(()), False), word)
 
 
+def _with_peak(x: Any, scale: Any, roundMode: Any, dstType: Any, dtypes: Any) -> Any:
+    """y = x scale in float8, amax = the largest |x|."""
+    word = chosen(dstType, dtypes["y"])
+    if roundMode != "rint" or scale.size != 1:
+        raise Undefined("roundMode is rint for a float8, and scale one number")
+    if not x.size or np.isnan(x).any():
+        raise Undefined("x is empty or holds a NaN")
+    return quantised(x * scale.reshape(()), word), np.abs(x).max().reshape(1)
+
+
 # --- fake -----------------------------------------------------------------------------------------------------
 
 _NEAR = 2.0**-22
@@ -255,6 +265,10 @@ OPERATORS = (
                    "offsetOptional": lambda dtype, _s: (dtype, (1,))},
             data={"scale": uniform(1.0, 50.0), "groupIndex": ENDS},
             sample_attributes={"dstType": 2}),
+    declare("QuantMax", _with_peak, "y = x scale in float8, amax = the largest |x|",
+            lambda x, _scale, _round, dst: [coded(dst, x.shape), (x.dtype, (1,))], data={"scale": uniform(1.0, 50.0)},
+            short={"scale": lambda _d, _s: ("float32", (1,))}, standard="quant", defaults={},
+            sample_attributes={"roundMode": "rint", "dstType": 35}),
     declare("FakeQuantPerTensorAffineCachemask", _per_tensor,
             _FAKED,
             _fake_made,

@@ -207,6 +207,17 @@ def _dequant_swiglu(
     return made, found[..., 0]
 
 
+def _dequant_swiglu_v2(
+    x: Any, weight: Any, activation: Any, bias: Any, scale: Any, offset: Any, group: Any, left: Any, mode: Any,
+    dst: Any, roundMode: Any, activateDim: Any, swigluMode: Any, _clamp: Any, _alpha: Any, _bias: Any, dtypes: Any,
+) -> Any:  # fmt: skip
+    """The same with a type of one's own; the plain SwiGLU of the last axis only."""
+    word = chosen(dst, dtypes["yOut"])
+    if roundMode != "rint" or int(swigluMode) != 0 or int(activateDim) not in (-1, x.ndim - 1):
+        raise Undefined("only roundMode rint and swigluMode 0 along the last axis are certain")
+    return _dequant_swiglu(x, weight, activation, bias, scale, offset, group, left, mode, {"yOut": word})
+
+
 # --- declarations ---------------------------------------------------------------------------------------------
 
 
@@ -257,6 +268,16 @@ _SWIGLU: dict[str, Any] = {
     "data": {"smoothScalesOptional": uniform(0.5, 2.0), "groupIndexOptional": ENDS},
     "standard": "quant",
 }  # fmt: skip
+_DEQUANTISED: dict[str, Any] = {
+    "sample_shape": (2, 3, 8),
+    "short": {"weightScaleOptional": _if_integer(lambda shape: shape[-1:]),
+              "activationScaleOptional": _if_integer(lambda shape: shape[:-1]), "biasOptional": _none,
+              "quantScaleOptional": lambda _d, shape: ("float32", (shape[-1] // 2,)),
+              "quantOffsetOptional": _none, "groupIndexOptional": _none},
+    "data": {"weightScaleOptional": uniform(0.01, 0.1), "quantScaleOptional": uniform(0.5, 2.0)},
+    "standard": "quant",
+    "defaults": {},
+}  # fmt: skip
 _SYMMETRIC = "scaleOut = max of |x smooth| / the type's largest value, yOut = round(x smooth / scaleOut)"
 _BOTH = "scaleOut = (max - min) / the type's span, offsetOut = D - max / scaleOut, yOut = round(x / scaleOut + offset)"
 _ANY = "yOut = round(x smooth / scaleOut + offsetOut), the scale from the bounds of a token, a channel or the tensor"
@@ -280,13 +301,10 @@ OPERATORS = (
             lambda x, _smooth, _offsets, _group, _left, _mode, _type, dst: _half(x, dst), defaults={},
             sample_attributes={"activateLeft": True, "quantModeOptional": "static", "groupListType": 0, "dstType": 2},
             **_SWIGLU),
-    declare("DequantSwigluQuant", _dequant_swiglu,
-            _BACK,
-            lambda x, *_rest: _half(x), standard="quant", sample_shape=(2, 3, 8), defaults={},
-            sample_attributes={"activateLeft": True, "quantModeOptional": "dynamic"},
-            short={"weightScaleOptional": _if_integer(lambda shape: shape[-1:]),
-                   "activationScaleOptional": _if_integer(lambda shape: shape[:-1]), "biasOptional": _none,
-                   "quantScaleOptional": lambda _d, shape: ("float32", (shape[-1] // 2,)),
-                   "quantOffsetOptional": _none, "groupIndexOptional": _none},
-            data={"weightScaleOptional": uniform(0.01, 0.1), "quantScaleOptional": uniform(0.5, 2.0)}),
+    declare("DequantSwigluQuant", _dequant_swiglu, _BACK, lambda x, *_rest: _half(x),
+            sample_attributes={"activateLeft": True, "quantModeOptional": "dynamic"}, **_DEQUANTISED),
+    declare("DequantSwigluQuantV2", _dequant_swiglu_v2, _BACK, lambda x, *rest: _half(x, rest[8]),
+            sample_attributes={"activateLeft": True, "quantModeOptional": "dynamic", "dstType": 2,
+                               "roundModeOptional": "rint", "activateDim": -1, "swigluMode": 0, "clampLimit": 7.0,
+                               "gluAlpha": 1.702, "gluBias": 1.0}, **_DEQUANTISED),
 )  # fmt: skip

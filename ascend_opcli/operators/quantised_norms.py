@@ -39,6 +39,54 @@ def _add_rms(
     return first, _steps(y, scales2, zeros2, bool(div), unpacked(dtypes["y2Out"])), x
 
 
+def _add_rms_v2(
+    x1: Any, x2: Any, gamma: Any, scales1: Any, scales2: Any, zeros1: Any, zeros2: Any, beta: Any, _axis: Any, eps: Any,
+    div: Any, dtypes: Any,
+) -> Any:  # fmt: skip
+    """The same with a beta, and the norm without it as rmsNormOut; one scale for all leaves y2Out open."""
+    if scales2 is None and zeros2 is not None:
+        raise Undefined("zeroPoints2Optional without scales2Optional is for one product alone")
+    norm, _, x = norms.add_rms(x1, x2, gamma, eps)
+    y = norm if beta is None else norm + beta
+    first = _steps(y, scales1, zeros1, bool(div), unpacked(dtypes["y1Out"]))
+    if scales2 is None or scales1.size == 1:
+        return first, None, x, norm
+    return first, _steps(y, scales2, zeros2, bool(div), unpacked(dtypes["y2Out"])), x, norm
+
+
+def _rms_v3(
+    x: Any, gamma: Any, scale: Any, offset: Any, beta: Any, eps: Any, div: Any, wanted: Any, dtypes: Any
+) -> Any:
+    """y = round(norm / scale + offset), or of the product; rstd where outputRstd is set."""
+    y, rstd = norms.rms(x, gamma.reshape(-1), eps)
+    y = y if beta is None else y + beta.reshape(-1)
+    made = _steps(y, scale, offset, bool(div), unpacked(dtypes["y"]))
+    return made, rstd[..., 0] if bool(wanted) else None
+
+
+def _add_layer(
+    x1: Any, x2: Any, gamma: Any, beta: Any, bias: Any, scales1: Any, scales2: Any, zeros1: Any, zeros2: Any, mode: Any,
+    eps: Any, more: Any, div: Any, dtypes: Any,
+) -> Any:  # fmt: skip
+    """y1Out and y2Out of the layer norm of x1 + x2 + bias, which is xOut, and the scales that were found."""
+    x = x1 + x2 if bias is None else x1 + x2 + bias
+    made, _, _ = norms.standard(x, tuple(range(x.ndim - gamma.ndim, x.ndim)), eps)
+    y, kept = made * gamma + beta, x if bool(more) else None
+    word = unpacked(dtypes["y1Out"])
+    if mode == "dynamic":
+        if scales1 is not None or scales2 is not None:
+            raise Undefined(
+                "the document's formula of the mode dynamic with scales names two values to be quantised"
+            )
+        first, found = _rows(y, None, word)
+        return first, None, kept, found, None
+    if mode != "static" or scales1 is None:
+        raise Undefined("quantMode is dynamic, or static with scales1Optional")
+    first = _steps(y, scales1, zeros1, bool(div), word)
+    second = None if scales2 is None else _steps(y, scales2, zeros2, bool(div), unpacked(dtypes["y2Out"]))
+    return first, second, kept, None, None
+
+
 def _rms(x: Any, gamma: Any, beta: Any, scale: Any, offset: Any, eps: Any, dtypes: Any) -> Any:
     """y = round(norm scale + offset)."""
     y = norms.rms(x, gamma.reshape(-1), eps)[0] + beta.reshape(-1)
@@ -158,6 +206,25 @@ OPERATORS = (
                    "zeroPoints2Optional": _whole},
             data={"scales1": _SCALES, "scales2Optional": _SCALES},
             sample_attributes={"axis": -1, "divMode": True, **_EPS}),
+    declare("AddRmsNormQuantV2", _add_rms_v2,
+            f"y1Out = round((a + beta) / scales1 + zeros1), y2Out alike, rmsNormOut = a, xOut = x = x1 + x2; {_RMS}",
+            lambda x1, *_rest: [*[("int8", x1.shape)] * 2, *[(x1.dtype, x1.shape)] * 2], standard="quant",
+            short={"gamma": _width, "scales1": _single, "scales2Optional": _single, "zeroPoints1Optional": _whole,
+                   "zeroPoints2Optional": _whole, "betaOptional": _width},
+            data={"scales1": _SCALES, "scales2Optional": _SCALES}, defaults={},
+            sample_attributes={"axis": -1, "divMode": True, **_EPS}),
+    declare("RmsNormQuantV3", _rms_v3, f"y = round((a + beta) / scale + offset), or of the product; {_RMS}",
+            lambda x, *_rest: [("int8", x.shape), _lead(x)], standard="quant", defaults={}, data={"scale": _SCALES},
+            short={"gamma": _width, "scale": _one, "offsetOptional": _one, "betaOptional": _width},
+            sample_attributes={"divMode": True, "outputRstd": True, **_EPS}),
+    declare("AddLayerNormQuant", _add_layer,
+            "y1Out = round(n / scales1 + zeroPoints1), or of the product, y2Out alike; n = the norm of x1 + x2 + bias",
+            lambda x1, *_rest: [*[("int8", x1.shape)] * 2, (x1.dtype, x1.shape), *[_lead(x1)] * 2], standard="quant",
+            short={"gamma": _width, "beta": _width, "biasOptional": _width,
+                   **dict.fromkeys(("scales1Optional", "scales2Optional"), _width),
+                   **dict.fromkeys(("zeroPoints1Optional", "zeroPoints2Optional"), _width)},
+            data={"scales1Optional": _SCALES, "scales2Optional": _SCALES}, defaults={},
+            sample_attributes={"quantMode": "static", "additionalOutput": True, "divMode": True, **_EPS}),
     declare("RmsNormQuant", _rms, f"y = round((a + beta) scale + offset), {_RMS}",
             lambda x, *_rest: ("int8", x.shape), standard="quant",
             short={"gamma": _width, "beta": _width, "scale": _one, "offset": lambda _d, _s: ("int8", (1,))},

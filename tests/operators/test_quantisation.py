@@ -232,6 +232,20 @@ def test_a_float8_is_the_value_as_it_is() -> None:
     assert made.host["y"].astype(float).tolist() == [1.0, -448]
 
 
+def test_a_largest_value_beside_a_float8() -> None:
+    given = {"roundMode": "rint", "dstType": 35, "scale": f32([2.0])}
+    made = called("QuantMax", x=f32([1.0, -3.2, 2]), **given).golden.outputs
+    np.testing.assert_allclose(made["y"], [2, -6.4, 4], rtol=1e-6)
+    assert made["amax"] == pytest.approx([3.2])
+    for more, said in (
+        ({"dstType": 34}, "hifloat8"),
+        ({"roundMode": "round"}, "rint"),
+        ({"scale": f32([1e6])}, "beyond"),
+    ):
+        with pytest.raises(UndefinedResult, match=said):
+            called("QuantMax", x=f32([1.0, -3.2, 2]), **{**given, **more})
+
+
 def test_a_scale_of_zero_divides_nothing() -> None:
     with pytest.raises(UndefinedResult, match="scale is 0"):
         golden_of("Quantize", x=f32([1.0]), scales=f32([0.0]), zeroPoints=None, dtype="int8", axis=0)

@@ -236,6 +236,39 @@ def test_static_norms_by_hand() -> None:
     assert outputs_of("RmsNormQuant", x=f32([[3.0, -4]]), epsilon=0.0, **row)["y"].tolist() == [[22, 4]]
 
 
+def test_a_norm_with_beta_gives_the_norm_without_it_too() -> None:
+    given = {
+        "x1": f32([[1.0, -2]]),
+        "x2": f32([[2.0, -2]]),
+        "gamma": f32([2.0, 1]),
+        "epsilon": 0.0,
+        "axis": -1,
+    }
+    given |= {"betaOptional": f32([1.0, -1]), "zeroPoints1Optional": None, "divMode": True}
+    zeros = {"zeroPoints2Optional": i32([1, 1])}
+    scales = {"scales1": f32([0.1, 0.1]), "scales2Optional": f32([1.0, 1])}
+    made = outputs_of("AddRmsNormQuantV2", **given, **zeros, **scales)
+    # The norm is 6 and -4 times sqrt 2 / 5.
+    np.testing.assert_allclose(made["rmsNormOut"], [[1.6970562748477143, -1.1313708498984762]], rtol=1e-12)
+    assert made["y1Out"].tolist() == [[27, -21]]
+    assert made["y2Out"].tolist() == [[4, -1]]
+    assert made["xOut"].tolist() == [[3, -4]]
+    made = outputs_of("AddRmsNormQuantV2", **given, **zeros, **{**scales, "scales1": f32([0.1])})
+    assert "y2Out" not in made  # one scale for all puts the second out of effect
+    with pytest.raises(UndefinedResult, match="one product alone"):
+        outputs_of("AddRmsNormQuantV2", **given, **zeros, **{**scales, "scales2Optional": None})
+
+
+@pytest.mark.parametrize(("divide", "wanted"), [(True, [[32, -16]]), (False, [[5, 5]])])
+def test_a_norm_that_divides_or_multiplies_and_hands_out_its_rstd(divide: bool, wanted: Any) -> None:
+    given = {"x": f32([[3.0, -4]]), "gamma": f32([[2.0, 1]]), "betaOptional": f32([1.0, -1]), "epsilon": 0.0}
+    given |= {"scale": f32([0.1]), "offsetOptional": tensor("int8", [5]), "divMode": divide}
+    made = outputs_of("RmsNormQuantV3", "ascend950", outputRstd=True, **given)
+    assert made["y"].tolist() == wanted  # 2.697 and -2.131 by 0.1, plus 5
+    np.testing.assert_allclose(made["rstd"], [2**0.5 / 5], rtol=1e-12)
+    assert "rstd" not in outputs_of("RmsNormQuantV3", "ascend950", outputRstd=False, **given)
+
+
 def test_a_layer_norm_quantises_statically_only() -> None:
     given = {
         "x": f32([[1.0, 3]]),
@@ -351,13 +384,21 @@ def test_swiglu_of_what_is_dequantised_is_pytorchs(bias: str | None, seed: int) 
     wide = wide * double(weight) * double(activation)[..., None] + (double(added) if bias == "float32" else 0)
     a, b = wide.chunk(2, -1)
     wanted, scale = by_rows(F.silu(a) * b * double(smooth))
-    made = outputs_of(
-        "DequantSwigluQuant", x=i32(x), weightScaleOptional=f32(weight), activationScaleOptional=f32(activation),
-        biasOptional=None if bias is None else tensor(bias, added), quantScaleOptional=f32(smooth),
-        quantOffsetOptional=None, groupIndexOptional=None, activateLeft=True, quantModeOptional="dynamic",
-    )  # fmt: skip
-    same_steps(made["yOut"], wanted)
-    np.testing.assert_allclose(made["scaleOut"], scale, rtol=1e-12)
+    given = {
+        "x": i32(x), "weightScaleOptional": f32(weight), "activationScaleOptional": f32(activation),
+        "biasOptional": None if bias is None else tensor(bias, added), "quantScaleOptional": f32(smooth),
+        "quantOffsetOptional": None, "groupIndexOptional": None, "activateLeft": True, "quantModeOptional": "dynamic",
+    }  # fmt: skip
+    plain = {"dstType": 2, "roundModeOptional": "rint", "activateDim": -1, "swigluMode": 0, "clampLimit": 7.0,
+             "gluAlpha": 1.7, "gluBias": 1.0}  # fmt: skip
+    for made in (
+        outputs_of("DequantSwigluQuant", **given),
+        outputs_of("DequantSwigluQuantV2", **given, **plain),
+    ):
+        same_steps(made["yOut"], wanted)
+        np.testing.assert_allclose(made["scaleOut"], scale, rtol=1e-12)
+    with pytest.raises(UndefinedResult, match="swigluMode 0"):
+        outputs_of("DequantSwigluQuantV2", **given, **{**plain, "swigluMode": 1})
 
 
 @needs_torch
@@ -380,6 +421,25 @@ def test_norms_that_quantise_are_pytorchs(seed: int) -> None:
     )  # fmt: skip
     same_steps(made["out"], wanted)
     np.testing.assert_allclose(made["quantScale"], scale, rtol=1e-12)
+
+    x2, more = drawn(2, 3, 8, seed=seed + 5), drawn(8, seed=seed + 6)
+    normal = F.layer_norm(double(x) + double(x2) + double(more), (8,), double(gamma), double(beta), eps)
+    added = {"x1": f32(x), "x2": f32(x2), "gamma": f32(gamma), "beta": f32(beta), "biasOptional": f32(more),
+             "epsilon": 1e-5, "zeroPoints2Optional": None}  # fmt: skip
+    static = {"scales1Optional": f32([0.05] * 8), "scales2Optional": f32([0.5] * 8), "quantMode": "static",
+              "zeroPoints1Optional": f32([3.0] * 8), "divMode": True, "additionalOutput": True}  # fmt: skip
+    made = outputs_of("AddLayerNormQuant", "ascend950", **added, **static)
+    same_steps(made["y1Out"], normal / float(np.float32(0.05)) + 3)
+    same_steps(made["y2Out"], normal / 0.5)
+    np.testing.assert_allclose(made["xOut"], double(x) + double(x2) + double(more), rtol=1e-12)
+    assert set(made) == {"y1Out", "y2Out", "xOut"}
+    open_ = dict.fromkeys(("scales1Optional", "scales2Optional", "zeroPoints1Optional"))
+    dynamic = {**open_, "quantMode": "dynamic", "divMode": True, "additionalOutput": False}
+    made = outputs_of("AddLayerNormQuant", "ascend950", **added, **dynamic)
+    wanted, scale = by_rows(normal)
+    same_steps(made["y1Out"], wanted)
+    np.testing.assert_allclose(made["outScales1Out"], scale, rtol=1e-12)
+    assert set(made) == {"y1Out", "outScales1Out"}
 
     x, weight, bias = drawn(2, 6, 5, seed=seed), drawn(6, seed=seed + 1), drawn(6, seed=seed + 2)
     wanted = F.silu(F.group_norm(double(x), 3, double(weight), double(bias), eps))
