@@ -37,13 +37,27 @@ def operators() -> dict[str, Operator]:
         normalised,
         norms,
         pooling,
+        quantisation,
+        quantisation_by_data,
+        quantised_norms,
         reductions,
         softmax,
     )
 
     families = (
         *(activations, arithmetic, comparison, elementwise, fills, foreach, losses),
-        *(layout, matmul, normalised, norms, pooling, reductions, softmax),
+        *(
+            layout,
+            matmul,
+            normalised,
+            norms,
+            pooling,
+            quantisation,
+            quantisation_by_data,
+            quantised_norms,
+            reductions,
+            softmax,
+        ),
     )
     found = {op.name: op for family in families for op in family.OPERATORS}
     found |= {op.name: op for op in _with_contracts().values()}
