@@ -27,12 +27,14 @@ def operators() -> dict[str, Operator]:
     from ascend_opcli.operators import (
         activations,
         arithmetic,
+        class_losses,
         comparison,
         elementwise,
         fills,
         foreach,
         layout,
         losses,
+        margins,
         matmul,
         normalised,
         norms,
@@ -42,8 +44,8 @@ def operators() -> dict[str, Operator]:
     )
 
     families = (
-        *(activations, arithmetic, comparison, elementwise, fills, foreach, losses),
-        *(layout, matmul, normalised, norms, pooling, reductions, softmax),
+        *(activations, arithmetic, comparison, elementwise, fills, foreach, losses, margins),
+        *(class_losses, layout, matmul, normalised, norms, pooling, reductions, softmax),
     )
     found = {op.name: op for family in families for op in family.OPERATORS}
     found |= {op.name: op for op in _with_contracts().values()}

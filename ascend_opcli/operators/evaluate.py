@@ -25,7 +25,8 @@ BLOCK = 1 << 15
 class Golden:
     """What a call should give.
 
-    ``outputs`` hold float64 (complex128) values not yet rounded to the output's dtype, or integers.
+    ``outputs`` hold float64 (complex128) values not yet rounded to the output's dtype, or integers; an output
+    that the operator does not define for the call is not among them.
     ``branches`` count elements by branch. ``either`` gives flat indices of elements for which the other
     side's value is as right, with those values. ``divergences`` are those that the data touch, ``remarks`` what
     else a report should say of where the golden comes from.
@@ -121,6 +122,8 @@ def _results(operator: Operator, values: Mapping[str, Any]) -> tuple[Any, ...]:
         raise UndefinedResult(str(error)) from error
     except (Exception, SystemExit) as error:  # a case's own reference may raise anything
         raise ReferenceFailure(f"the reference raised {type(error).__name__}: {error}") from error
+    if result is None:
+        raise ReferenceFailure("the reference gives nothing")
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
@@ -297,7 +300,9 @@ class _Sink:
             raise ReferenceFailure(_miscounted(len(results), len(self._names)))
         for i, result in enumerate(results):
             spec = self._specs[i]
-            if isinstance(spec, tuple):
+            if result is None:  # not defined for this call: nothing to judge by, and some value for the host
+                self._whole[i] = None if self._exact else np.zeros(spec.shape, numpy_dtype(spec.dtype))
+            elif isinstance(spec, tuple):
                 self._whole[i] = tuple(self._finish(r, s) for r, s in zip(result, spec, strict=True))
             elif position is None:
                 self._whole[i] = self._finish(result, spec)
@@ -335,6 +340,8 @@ class _Sink:
     def outputs(self) -> Arrays:
         made: dict[str, Any] = {}
         for name, spec, whole in zip(self._names, self._specs, self._whole, strict=True):
+            if whole is None:
+                continue
             made[name] = whole if isinstance(spec, tuple) else whole.reshape(spec.shape)
         return made
 

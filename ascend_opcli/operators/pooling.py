@@ -102,10 +102,7 @@ def _max_pool(self: Any, kernel: Any, strides: Any, auto: Any, pads: Any, dilati
 def _max_pool_shape(
     self: Any, kernel: Any, strides: Any, auto: Any, pads: Any, dilations: Any, ceil: Any
 ) -> Any:
-    try:
-        rows, columns = _windows(self.shape, kernel, strides, auto, pads, dilations, ceil)
-    except Undefined as error:
-        raise ValueError(str(error)) from error
+    rows, columns = _windows(self.shape, kernel, strides, auto, pads, dilations, ceil)
     return self.dtype, (*self.shape[:-2], rows[4], columns[4])
 
 

@@ -204,7 +204,10 @@ def judge_outputs(
             Word.SKIP, f"cannot judge: no reference and no expected values for {', '.join(unjudged)}"
         )
     if unjudged:
-        notes.append(f"not judged, for want of a reference and of expected values: {', '.join(unjudged)}")
+        why = "for want of a reference and of expected values"
+        if golden is not None:
+            why = "since the operator does not define its values for this call"
+        notes.append(f"not judged, {why}: {', '.join(unjudged)}")
     if ignored:
         notes.append(f"ignored as the case asks: {', '.join(ignored)}")
     failed = [r for r in reports if not r.passed]
@@ -307,7 +310,7 @@ def _members(
 ) -> Iterator[tuple[str, TensorSpec, np.ndarray, np.ndarray | None]]:
     """Every output tensor with its golden; the members of a list as ``out[0]``, ``out[1]``."""
     for name, got in outcome.outputs.items():
-        spec, wanted = call.outputs[name], golden.outputs[name] if golden is not None else None
+        spec, wanted = call.outputs[name], golden.outputs.get(name) if golden is not None else None
         if isinstance(spec, TensorSpec) and isinstance(got, ARRAYS):
             yield name, spec, got, wanted if isinstance(wanted, ARRAYS) else None
         elif isinstance(spec, tuple) and isinstance(got, tuple):

@@ -8,7 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ascend_opcli.casefile.new.calls import Calls
-from ascend_opcli.model import Argument, Attribute, Data, Fill, Generator, Number, Shape, TensorSpec, Values
+from ascend_opcli.model import (
+    Argument,
+    Attribute,
+    Data,
+    Derived,
+    Fill,
+    Generator,
+    Number,
+    Shape,
+    TensorSpec,
+    Values,
+)
 from ascend_opcli.operators.operator import Default, first_spec
 from ascend_opcli.operators.signature import Param
 
@@ -203,8 +214,10 @@ def data_of(data: Data) -> Any:
         return number(data.value)
     if isinstance(data, Values):
         return [number(v) for v in data.values]
-    assert isinstance(data, Generator)
-    made: dict[str, Any] = {data.kind: [number(v) for v in data.args]}
+    assert isinstance(data, (Generator, Derived))
+    made: dict[str, Any] = (
+        {"expr": data.text} if isinstance(data, Derived) else {data.kind: [number(v) for v in data.args]}
+    )
     if data.specials:
         made["specials"] = [number(v) for v in data.specials]
     return made
