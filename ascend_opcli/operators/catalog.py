@@ -41,11 +41,12 @@ def operators() -> dict[str, Operator]:
         pooling,
         reductions,
         softmax,
+        windows,
     )
 
     families = (
         *(activations, arithmetic, comparison, elementwise, fills, foreach, losses, margins),
-        *(class_losses, layout, matmul, normalised, norms, pooling, reductions, softmax),
+        *(class_losses, layout, matmul, normalised, norms, pooling, reductions, softmax, windows),
     )
     found = {op.name: op for family in families for op in family.OPERATORS}
     found |= {op.name: op for op in _with_contracts().values()}

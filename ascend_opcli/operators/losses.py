@@ -31,7 +31,8 @@ _PROBABILITIES = (0.01, 0.99)
 def reduced(values: Any, reduction: Any) -> Any:
     """By element, or in one number; 3 divides the sum by the length of the first axis."""
     if reduction == MEAN:
-        return values.mean(dtype=values.dtype)
+        # NumPy warns of the mean of nothing, which is NaN.
+        return values.mean(dtype=values.dtype) if values.size else values.sum(dtype=values.dtype) / 0
     if reduction == _SUM:
         return values.sum(dtype=values.dtype)
     return values.sum(dtype=values.dtype) / values.shape[0] if reduction == _BATCH_MEAN else values

@@ -10,6 +10,7 @@ import numpy as np
 from ascend_opcli.model import Generator, Shape
 from ascend_opcli.operators.operator import Undefined
 from ascend_opcli.operators.structured import declare, ints
+from ascend_opcli.operators.windows import count_of
 
 _FIRST = Generator("integers", (0, 5))
 """Default places of a pooled plane: any of at least six elements has them."""
@@ -70,13 +71,7 @@ def _windows(
     )
     made = []
     for length, k, stride, pad, step in table:
-        reach = step * (k - 1) + 1
-        room = length + 2 * pad - reach
-        count = -(-room // stride) + 1 if int(ceil) else room // stride + 1
-        # The last window begins inside the tensor or its left padding.
-        if int(ceil) and (count - 1) * stride >= length + pad:
-            count -= 1
-        made.append((k, stride, pad, step, max(count, 0)))
+        made.append((k, stride, pad, step, count_of(length, k, stride, pad, pad, step, ceil)))
     return made
 
 
