@@ -32,21 +32,25 @@ def operators() -> dict[str, Operator]:
         elementwise,
         fills,
         foreach,
+        indexing,
         layout,
         losses,
         margins,
         matmul,
         normalised,
         norms,
+        ordering,
         pooling,
         reductions,
+        renorms,
         softmax,
         windows,
     )
 
     families = (
         *(activations, arithmetic, comparison, elementwise, fills, foreach, losses, margins),
-        *(class_losses, layout, matmul, normalised, norms, pooling, reductions, softmax, windows),
+        *(class_losses, indexing, layout, matmul, normalised, norms, ordering),
+        *(pooling, reductions, renorms, softmax, windows),
     )
     found = {op.name: op for family in families for op in family.OPERATORS}
     found |= {op.name: op for op in _with_contracts().values()}
