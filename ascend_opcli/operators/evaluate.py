@@ -122,6 +122,8 @@ def _results(operator: Operator, values: Mapping[str, Any]) -> tuple[Any, ...]:
         raise UndefinedResult(str(error)) from error
     except (Exception, SystemExit) as error:  # a case's own reference may raise anything
         raise ReferenceFailure(f"the reference raised {type(error).__name__}: {error}") from error
+    if result is None:
+        raise ReferenceFailure("the reference gives nothing")
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 

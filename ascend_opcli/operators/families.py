@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ascend_opcli.model import Data, Shape, TensorSpec
+from ascend_opcli.model import Call, Data, Shape, TensorSpec
 from ascend_opcli.operators import catalogued
 from ascend_opcli.operators.contract import scalar_dtype
 from ascend_opcli.operators.operator import (
@@ -52,7 +52,8 @@ class Row:
     ``joining`` names aclScalars whose dtype counts in the promotion, ``apart`` tensors that stand outside it
     (masks, indices). ``exact`` rounds an aclScalar to the tensors' own dtype. ``data`` bounds the default data
     of the tensors, one pair for all or one for each. ``shape`` follows the broadcast of the inputs unless a
-    rule is given; ``changes`` set any field of the operator.
+    rule is given; ``checks`` raises Undefined for a result that the call's outputs cannot be; ``changes`` set
+    any field of the operator.
     """
 
     function: Callable[..., Any]
@@ -63,6 +64,7 @@ class Row:
     exact: bool = False
     data: tuple[Any, ...] = ()
     elementwise: bool = True
+    checks: Callable[[Any, Call], None] | None = None
     changes: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -155,7 +157,10 @@ def reference_of(signature: Signature, one: Row) -> Reference:
     def reference(**values: Any) -> Any:
         word, wide = _meeting(params, one, values)
         told = {WORD: word} if asks else {}
-        return one.function(*(_ready(p, one, values[p.name], word, wide) for p in params), **told)
+        made = one.function(*(_ready(p, one, values[p.name], word, wide) for p in params), **told)
+        if one.checks is not None:
+            one.checks(made, values["call"])
+        return made
 
     reference.__doc__ = one.text
     return reference

@@ -29,7 +29,7 @@ def _same(self: Any, *_rest: Any) -> Any:
     return self.dtype, self.shape
 
 
-def _replaced(target: Any, places: tuple[Any, ...], source: Any) -> Any:
+def replaced(target: Any, places: tuple[Any, ...], source: Any) -> Any:
     """The target with ``source`` at the places. One that is named again must get the same value again."""
     made = np.array(target)
     made[places] = source
@@ -242,7 +242,7 @@ def _slice_v2_made(self: Any, starts: Any, ends: Any, axes: Any, steps: Any) -> 
 # --- gathers --------------------------------------------------------------------------------------------------
 
 
-def _along(self: Any, dim: Any, index: Any) -> tuple[Any, ...]:
+def along(self: Any, dim: Any, index: Any) -> tuple[Any, ...]:
     """The places that an index names along an axis, its other axes being their own."""
     axis = axis_of(dim, self.ndim)
     if index.ndim != self.ndim:
@@ -253,7 +253,7 @@ def _along(self: Any, dim: Any, index: Any) -> tuple[Any, ...]:
 
 
 def _gather(self: Any, dim: Any, index: Any) -> Any:
-    return self[_along(self, dim, index)]
+    return self[along(self, dim, index)]
 
 
 def _select(self: Any, dim: Any, index: Any) -> Any:
@@ -275,7 +275,7 @@ def _gather_nd(self: Any, indices: Any, _negative: Any) -> Any:
 def _written(self: Any, places: tuple[Any, ...], source: Any, reduce: Any) -> Any:
     """0 replaces, 1 adds, 2 multiplies."""
     if reduce in (0, None):
-        return _replaced(self, places, source)
+        return replaced(self, places, source)
     made = np.array(self)
     if reduce in (1, 2):
         # Booleans add as or, multiply as and: NumPy's own sums of bool do so.
@@ -286,16 +286,16 @@ def _written(self: Any, places: tuple[Any, ...], source: Any, reduce: Any) -> An
 
 
 def _scatter(self: Any, dim: Any, index: Any, src: Any, reduce: Any) -> Any:
-    return _written(self, _along(self, dim, index), src[tuple(slice(d) for d in index.shape)], reduce)
+    return _written(self, along(self, dim, index), src[tuple(slice(d) for d in index.shape)], reduce)
 
 
 def _scatter_value(self: Any, dim: Any, index: Any, value: Any, reduce: Any) -> Any:
     filled = np.asarray([value]).astype(self.dtype)[0]
     if reduce in (0, None):  # every place has the same value, however often it is named
         made = np.array(self)
-        made[_along(self, dim, index)] = filled
+        made[along(self, dim, index)] = filled
         return made
-    return _written(self, _along(self, dim, index), filled, reduce)
+    return _written(self, along(self, dim, index), filled, reduce)
 
 
 def _scatter_add(self: Any, dim: Any, index: Any, src: Any) -> Any:
@@ -306,7 +306,8 @@ def _on_axis(self: Any, dim: Any, index: Any) -> tuple[Any, ...]:
     return (*[slice(None)] * axis_of(dim, self.ndim), np.asarray(index, np.int64).reshape(-1))
 
 
-def _index_add(self: Any, dim: Any, index: Any, source: Any, alpha: Any) -> Any:
+def index_add(self: Any, dim: Any, index: Any, source: Any, alpha: Any) -> Any:
+    """self with alpha source added to its parts index along dim."""
     made = np.array(self)
     scale = np.asarray([alpha]).astype(self.dtype)[0]
     np.add.at(made, _on_axis(self, dim, index), scale * source)
@@ -320,11 +321,11 @@ def _index_fill(self: Any, dim: Any, index: Any, value: Any) -> Any:
 
 
 def _index_copy(self: Any, dim: Any, index: Any, source: Any) -> Any:
-    return _replaced(self, _on_axis(self, dim, index), source)
+    return replaced(self, _on_axis(self, dim, index), source)
 
 
 def _nd_update(varRef: Any, indices: Any, updates: Any) -> Any:
-    return _replaced(varRef, tuple(np.moveaxis(indices, -1, 0)), updates)
+    return replaced(varRef, tuple(np.moveaxis(indices, -1, 0)), updates)
 
 
 def _masked_scatter(selfRef: Any, mask: Any, source: Any) -> Any:
@@ -516,7 +517,7 @@ OPERATORS = (
                "selfRef = selfRef with value at index along dim: replaced, added (1), multiplied (2)",
                None, more={"value": 2.0, "reduce": 0}),
     _scattered("ScatterAdd", _scatter_add, "out = self with src added at index along dim", _same),
-    _by_axis("IndexAdd", _index_add, "out = self with alpha source added to its parts index along dim", _same,
+    _by_axis("IndexAdd", index_add, "out = self with alpha source added to its parts index along dim", _same,
              more={"alpha": 1}),
     _by_axis("InplaceIndexCopy", _index_copy, "selfRef = selfRef with source for its parts index along dim", None),
     _by_axis("IndexFill", _index_fill, "out = self with value in its parts index along dim", _same,

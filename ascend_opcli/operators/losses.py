@@ -15,6 +15,7 @@ from ascend_opcli.operators.operator import (
     Arguments,
     Divergence,
     OutputRule,
+    Undefined,
     attribute_value,
     broadcast_shape,
     first_spec,
@@ -23,14 +24,15 @@ from ascend_opcli.operators.operator import (
 from ascend_opcli.operators.promotion import promote
 from ascend_opcli.operators.special import sigmoid, softplus
 
-_MEAN, _SUM, _BATCH_MEAN = 1, 2, 3
+MEAN, _SUM, _BATCH_MEAN = 1, 2, 3
 _PROBABILITIES = (0.01, 0.99)
 
 
 def reduced(values: Any, reduction: Any) -> Any:
     """By element, or in one number; 3 divides the sum by the length of the first axis."""
-    if reduction == _MEAN:
-        return values.mean(dtype=values.dtype)
+    if reduction == MEAN:
+        # NumPy warns of the mean of nothing, which is NaN.
+        return values.mean(dtype=values.dtype) if values.size else values.sum(dtype=values.dtype) / 0
     if reduction == _SUM:
         return values.sum(dtype=values.dtype)
     return values.sum(dtype=values.dtype) / values.shape[0] if reduction == _BATCH_MEAN else values
@@ -39,7 +41,7 @@ def reduced(values: Any, reduction: Any) -> Any:
 def spread(grad: Any, slope: Any, reduction: Any) -> Any:
     """The gradient by element of a loss that was reduced so."""
     made = grad * slope
-    if reduction == _MEAN:
+    if reduction == MEAN:
         return made / max(slope.size, 1)
     return made / slope.shape[0] if reduction == _BATCH_MEAN else made
 
@@ -106,6 +108,14 @@ def kl_div_slope(self: Any, target: Any, log_target: Any) -> Any:
     return np.broadcast_to(slope, np.broadcast_shapes(self.shape, target.shape))
 
 
+def kl_div_target_slope(self: Any, target: Any, log_target: Any) -> Any:
+    if log_target:
+        return np.exp(target) * (target - self + 1)
+    if np.any(target <= 0):
+        raise Undefined("a target of 0 or below has no logarithm")
+    return np.log(target) - self + 1
+
+
 # --- rows -----------------------------------------------------------------------------------------------------
 
 
@@ -115,7 +125,7 @@ def _output(least: int, arguments: Arguments) -> tuple[str, Shape] | None:
     if specs[0] is None or specs[1] is None or shape is None:
         return None
     word = promote(specs[0].dtype, specs[1].dtype)
-    one = attribute_value(arguments, "reduction") in (_MEAN, _SUM, _BATCH_MEAN)
+    one = attribute_value(arguments, "reduction") in (MEAN, _SUM, _BATCH_MEAN)
     return word, (1,) * least if one else shape
 
 
@@ -124,6 +134,12 @@ def _forward(
 ) -> Row:
     """``least`` is the documented least rank of the output: a reduced one has this rank."""
     return row(function, text, elementwise=False, outputs={out: partial(_output, least)}, **rest)
+
+
+def _as_target(slope: Any, target: Any) -> Any:
+    if slope.shape != target.shape:
+        raise Undefined("the slope is wider than the target, and the documents do not say how it is summed")
+    return slope
 
 
 def _backward(function: Callable[..., Any], text: str, out: str, **rest: Any) -> Row:
@@ -231,6 +247,14 @@ BACKWARD: Mapping[str, Row] = {
         lambda grad, s, t, reduction=1: spread(grad, -t * sigmoid(-t * s), reduction),
         "out = -gradOutput target sigmoid(-target self)",
         "out",
+    ),
+    "KlDivTargetBackward": _backward(
+        lambda grad, s, t, reduction=1, logTarget=False: _as_target(
+            spread(grad, kl_div_target_slope(s, t, logTarget), reduction), t
+        ),
+        "gradTarget = gradOutput (ln(target) - self + 1), or gradOutput e^target (target - self + 1) where logTarget",
+        "gradTarget",
+        data=(None, None, _P),
     ),
 }
 

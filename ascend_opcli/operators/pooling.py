@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ascend_opcli.model import Generator, Shape
+from ascend_opcli.operators.layout import replaced
 from ascend_opcli.operators.operator import Undefined
 from ascend_opcli.operators.structured import declare, ints
+from ascend_opcli.operators.windows import count_of
 
 _FIRST = Generator("integers", (0, 5))
 """Default places of a pooled plane: any of at least six elements has them."""
@@ -75,13 +78,7 @@ def _windows(
     )
     made = []
     for length, k, stride, pad, step in table:
-        reach = step * (k - 1) + 1
-        room = length + 2 * pad - reach
-        count = -(-room // stride) + 1 if int(ceil) else room // stride + 1
-        # The last window begins inside the tensor or its left padding.
-        if int(ceil) and (count - 1) * stride >= length + pad:
-            count -= 1
-        made.append((k, stride, pad, step, max(count, 0)))
+        made.append((k, stride, pad, step, count_of(length, k, stride, pad, pad, step, ceil)))
     return made
 
 
@@ -107,20 +104,41 @@ def _max_pool(self: Any, kernel: Any, strides: Any, auto: Any, pads: Any, dilati
 def _max_pool_shape(
     self: Any, kernel: Any, strides: Any, auto: Any, pads: Any, dilations: Any, ceil: Any
 ) -> Any:
-    try:
-        rows, columns = _windows(self.shape, kernel, strides, auto, pads, dilations, ceil)
-    except Undefined as error:
-        raise ValueError(str(error)) from error
+    rows, columns = _windows(self.shape, kernel, strides, auto, pads, dilations, ceil)
     return self.dtype, (*self.shape[:-2], rows[4], columns[4])
 
 
-def _unpool_slope(gradOutput: Any, self: Any, indices: Any, _outputSize: Any) -> Any:
-    """Every element of self went to one place of its plane, and gets the slope of that place."""
-    planes = gradOutput.reshape(*indices.shape[:-2], -1)
-    places = indices.reshape(*indices.shape[:-2], -1)
-    if np.any((places < 0) | (places >= planes.shape[-1])):
+def _unpool_places(indices: Any, axes: int, size: int) -> Any:
+    """The places of every plane, one row each."""
+    places = indices.reshape(-1, int(np.prod(indices.shape[indices.ndim - axes :])))
+    if np.any((places < 0) | (places >= size)):
         raise Undefined("an index lies outside its plane")
-    return np.take_along_axis(planes, places, -1).reshape(self.shape)
+    return places.astype(np.int64)
+
+
+def _unpool_slope(axes: int, gradOutput: Any, self: Any, indices: Any, *_attributes: Any) -> Any:
+    """Every element of self went to one place of its plane, and gets the slope of that place."""
+    size = int(np.prod(gradOutput.shape[gradOutput.ndim - axes :]))
+    places = _unpool_places(indices, axes, size)
+    return np.take_along_axis(gradOutput.reshape(-1, size), places, -1).reshape(self.shape)
+
+
+def _unpool(axes: int, self: Any, indices: Any, outputSize: Any, *_rest: Any) -> Any:
+    """Every element of self at its place of a plane of 0."""
+    lengths = ints(outputSize)
+    size = int(np.prod(lengths))
+    if len(lengths) != axes or indices.shape != self.shape:
+        raise Undefined(f"indices of shape {list(indices.shape)} for {list(self.shape)} in {list(lengths)}")
+    places = _unpool_places(indices, axes, size)
+    planes = np.zeros((len(places), size), self.dtype)
+    rows = (np.arange(len(places))[:, None], places)
+    return replaced(planes, rows, self.reshape(places.shape)).reshape(
+        *self.shape[: self.ndim - axes], *lengths
+    )
+
+
+def _unpool_made(axes: int, self: Any, _indices: Any, size: Any, *_rest: Any) -> Any:
+    return self.dtype, (*self.shape[: len(self.shape) - axes], *ints(size))
 
 
 OPERATORS = (
@@ -132,8 +150,22 @@ OPERATORS = (
             _max_pool_shape, sample_shape=(2, 3, 6, 7),
             sample_attributes={"kernelShape": (3, 2), "strides": (2, 1), "autoPad": 0, "pads": (1, 1),
                                "dilations": (1, 2), "ceilMode": 0}),
-    declare("MaxUnpool2dBackward", _unpool_slope, "out = gradOutput at the places that self went to",
+    declare("MaxUnpool2dBackward", partial(_unpool_slope, 2), "out = gradOutput at the places that self went to",
             lambda _grad, self, _indices, _size: (self.dtype, self.shape), sample_shape=(2, 3, 4),
             short={"indices": lambda _d, shape: ("int64", shape)}, data={"indices": _FIRST},
             sample_attributes={"outputSize": (3, 4)}),
+    declare("MaxUnpool3dBackward", partial(_unpool_slope, 3), "out = gradOutput at the places that self went to",
+            lambda _grad, self, *_rest: (self.dtype, self.shape), sample_shape=(2, 3, 4, 2),
+            short={"indices": lambda _d, shape: ("int64", shape)}, data={"indices": _FIRST},
+            sample_attributes={"outputSize": (3, 4, 2), "stride": (1, 1, 1), "padding": (0, 0, 0)}),
+    declare("MaxUnpool2d", partial(_unpool, 2), "out = self at the places that indices name, 0 elsewhere",
+            partial(_unpool_made, 2), sample_shape=(1, 2, 3),
+            short={"indices": lambda _d, shape: ("int64", shape)}, data={"indices": Generator("permutation", ())},
+            sample_attributes={"outputSize": (3, 4)}),
+    declare("MaxUnpool3d", partial(_unpool, 3), "outRef = self at the places that indices name, 0 elsewhere", None,
+            sample_shape=(1, 2, 3, 1),
+            short={"indices": lambda _d, shape: ("int64", shape),
+                   "outRef": lambda dtype, shape: (dtype, (shape[0], 3, 4, 1))},
+            data={"indices": Generator("permutation", ())},
+            sample_attributes={"outputSize": (3, 4, 1), "stride": (1, 1, 1), "padding": (0, 0, 0)}),
 )  # fmt: skip

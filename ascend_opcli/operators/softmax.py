@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Shape
-from ascend_opcli.operators.operator import uniform
+from ascend_opcli.operators.operator import Undefined, uniform
 from ascend_opcli.operators.structured import axis_of, declare
 
 _DIM = {"sample_attributes": {"dim": -1}}
@@ -69,6 +69,12 @@ def _same(self: Any, *_rest: Any) -> Any:
     return self.dtype, self.shape
 
 
+def _rows_slope(y: Any, dy: Any) -> Any:
+    if y.ndim != 2:
+        raise Undefined(f"rank {y.ndim}: the documents give rows of a matrix only")
+    return _softmax_slope(dy, y, -1)
+
+
 _PROBABILITIES = uniform(0.01, 0.99)
 _LOGARITHMS = uniform(-4.0, -0.1)
 
@@ -82,6 +88,14 @@ OPERATORS = (
         _same,
         data={"output": _PROBABILITIES},
         **_DIM,
+    ),
+    declare(
+        "SoftmaxGrad",
+        _rows_slope,
+        "dx = y (dy - sum of dy y along the row)",
+        _same,
+        data={"y": _PROBABILITIES},
+        sample_shape=(4, 6),
     ),
     declare(
         "LogSoftmaxBackward",

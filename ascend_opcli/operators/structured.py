@@ -105,7 +105,7 @@ def _outputs(signature: Signature, infer: Infer) -> dict[str, OutputRule]:
                 dtype, shape = made[place] if isinstance(made, list) else made
                 return str(dtype), tuple(int(d) for d in shape)
             # A call that fits no rule: the contract or the kernel says so, not the inference.
-            except (AttributeError, IndexError, TypeError, ValueError):
+            except (AttributeError, IndexError, TypeError, ValueError, Undefined):
                 return None
 
         return one

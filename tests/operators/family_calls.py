@@ -16,6 +16,7 @@ from ascend_opcli.operators import (
     fills,
     foreach,
     losses,
+    margins,
 )
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.contract import DtypeIn, OnProduct
@@ -29,6 +30,7 @@ FAMILIES = {
     "comparison": comparison,
     "activations": activations,
     "losses": losses,
+    "margins": margins,
     "fills": fills,
     "foreach": foreach,
 }

@@ -107,8 +107,21 @@ def _kl(s, t, r, log):
     return made if r == 0 else made.mean() if r == 1 else made.sum()
 
 
+def _kl_target(grad, s, t, r, log):
+    made = slope_of(lambda y: F.kl_div(s, y, reduction="none", log_target=log))(torch.ones_like(grad), t)
+    return grad * made / {1: t.numel(), 3: t.shape[0]}.get(r, 1)
+
+
 def _smooth(s, t, r, beta):
     return F.smooth_l1_loss(s, t, reduction=("none", "mean", "sum")[r], beta=beta)
+
+
+def _hinge(s, t):
+    return (1 - t * s).clamp(min=0)
+
+
+def _gaussian(s, t, v, full, eps, r):
+    return F.gaussian_nll_loss(s, t, v, full=full, eps=eps, reduction=r)
 
 
 _T = torch
@@ -287,6 +300,15 @@ EXACT = {
     "BinaryCrossEntropyWithLogitsBackward": _spread_weighted(_bce_logits),
     "BinaryCrossEntropyWithLogitsTargetBackward": _spread_weighted(_bce_logits, 1),
     "KlDivBackward": _spread(lambda s, t, r, log: _kl(s, t, r, log)),
+    "KlDivTargetBackward": _kl_target,
+    # margins
+    "HuberLoss": lambda s, t, delta: F.huber_loss(s, t, reduction="none", delta=delta),
+    "HingeLoss": _hinge,
+    "HingeLossGrad": lambda s, t, g: slope_of(_hinge)(g, s, t),
+    "HingeEmbeddingLoss": lambda s, t, m, r: F.hinge_embedding_loss(s, t, m, reduction=r),
+    "LpLoss": lambda s, t, p, r: F.l1_loss(s, t, reduction=r),
+    "GaussianNllLoss": _gaussian,
+    "GaussianNllLossGrad": lambda g, *v: tuple(slope_of(_gaussian, w)(g, *v) for w in (0, 2)),
     "SoftMarginLossBackward": _spread(lambda s, t, r: F.soft_margin_loss(s, t, reduction="none")),
     # fills
     "Cast": lambda x, _dtype: x,
@@ -303,6 +325,7 @@ EXACT = {
 # Gradients by the two halves of GeGlu take the forward's own gelu: tested apart.
 NO_ROW = {"GeGluBackward", "GeGluV3Backward", "Range"}
 
+WORDS = ("none", "mean", "sum")
 ATTRIBUTES = {
     "RoundDecimals": [{"decimals": 0}, {"decimals": 2}, {"decimals": -1}],
     "DivMod": [{"mode": m} for m in range(3)],
@@ -329,6 +352,12 @@ ATTRIBUTES = {
     "KlDivBackward": [{"reduction": r, "logTarget": log} for r in range(3) for log in (False, True)],
     "SmoothL1Loss": [{"reduction": r, "beta": b} for r in range(3) for b in (0.0, 1.0)],
     "SmoothL1LossBackward": [{"reduction": r, "beta": b} for r in range(3) for b in (0.5, 1.0)],
+    "KlDivTargetBackward": [{"reduction": r, "logTarget": log} for r in range(4) for log in (False, True)],
+    "HuberLoss": [{}, {"delta": 0.25}],
+    "HingeEmbeddingLoss": [{"reduction": r, "margin": m} for r in WORDS for m in (1.0, 0.25)],
+    "LpLoss": [{"reduction": r} for r in WORDS],
+    "GaussianNllLoss": [{"reductionOptional": r, "full": f} for r in WORDS for f in (False, True)],
+    "GaussianNllLossGrad": [{"reduction": r, "eps": e} for r in WORDS for e in (1e-6, 1.0)],
     "Add": [{}, {"alpha": 2}, {"alpha": 0.75}],
     "Adds": [{}, {"alpha": 2, "other": 0.5}],
     "Rsub": [{}, {"alpha": -3}],
@@ -398,7 +427,8 @@ def test_golden_is_torch_in_float64(name, given):
 
 # Where a sum or a difference cancels, a float32 error is relative to what went into it.
 CANCELS = (
-    "Addcmul BinaryCrossEntropyWithLogitsTargetBackward FastGeluBackward FusedMulAddN KlDiv Lerp Logit Sinc"
+    "Addcmul BinaryCrossEntropyWithLogitsTargetBackward FastGeluBackward FusedMulAddN GaussianNllLossGrad KlDiv"
+    " Lerp Logit Sinc"
 ).split()
 FLOATS = ("float32", "float16", "bfloat16")
 SPACING = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
@@ -583,6 +613,7 @@ DIFFERENT = {
     "HardswishBackwardV2": "NaN passes the gradient in the kernel",
     "HardtanhBackward": "at the bounds and for NaN the document's formula passes the gradient",
     "FastGeluBackward": "autograd through x sigmoid(1.702 x) meets Inf - Inf",
+    "HingeLossGrad": "a margin of NaN is not above 0 in the document's formula, torch passes the gradient",
     "SwishBackward": "autograd meets Inf - Inf",
     "SoftsignBackward": "autograd meets Inf / Inf",
 }
@@ -601,6 +632,8 @@ NOT_COMPARED = {
         "KlDiv",
         "Shrink",
     ),
+    # These, or torch, refuse targets and variances below 0 and labels that are neither 1 nor -1.
+    *("KlDivTargetBackward", "HingeEmbeddingLoss", "GaussianNllLoss", "GaussianNllLossGrad"),
     *("SoftMarginLoss", "MseLossBackward", "SmoothL1LossBackward", "KlDivBackward"),
 }
 
@@ -617,7 +650,7 @@ def compare_special(name):
     operator = ALL[name]
     given = ATTRIBUTES.get(name, [{}])[0]
     if "reduction" in operator.defaults:
-        given = {**given, "reduction": 0}
+        given = {**given, "reduction": "none" if isinstance(operator.defaults["reduction"], str) else 0}
     shape = EVEN.get(name, (3, 4, 8))
     made = call_of(operator, ordinary(operator, "float32", shape, specials=SPECIALS, **given))
     outputs, _ = both(operator, made)

@@ -42,8 +42,8 @@ def find(name):
 def test_how_many():
     """A family may grow; what it has had it keeps."""
     least = {
-        "elementwise": 80, "arithmetic": 103, "comparison": 35, "activations": 77, "losses": 16, "fills": 11,
-        "foreach": 81,
+        "elementwise": 80, "arithmetic": 103, "comparison": 35, "activations": 77, "losses": 17, "fills": 11,
+        "margins": 7, "foreach": 81,
     }  # fmt: skip
     for name, count in least.items():
         assert len(FAMILIES[name].OPERATORS) >= count, name
@@ -145,7 +145,7 @@ def test_a_list_in_a_case_file(name, opcli, case_file):
 @pytest.mark.parametrize("shape", [(0, 4), (2, 0, 6)])
 def test_empty_tensors(name, shape):
     operator = find(name)
-    if not operator.signature.inputs or "reduction" in operator.defaults:
+    if not operator.signature.inputs or any(n.startswith("reduction") for n in operator.defaults):
         return
     made = call_of(operator, ordinary(operator, shape=shape))
     for outputs in both(operator, made):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from operator_calls import run, tensor
 
 from ascend_opcli.model import Attribute
-from ascend_opcli.operators import catalogued, normalised, pooling
+from ascend_opcli.operators import catalogued, normalised, pooling, renorms
 from ascend_opcli.operators.evaluate import UndefinedResult
 
 try:
@@ -22,7 +22,9 @@ try:
 except ImportError:
     torch = F = None
 
-ALL = {op.name.removeprefix("aclnn"): op for family in (pooling, normalised) for op in family.OPERATORS}
+ALL = {
+    op.name.removeprefix("aclnn"): op for family in (pooling, normalised, renorms) for op in family.OPERATORS
+}
 NAN, INF = float("nan"), float("inf")
 needs_torch = pytest.mark.skipif(torch is None, reason="PyTorch is the oracle")
 
@@ -100,6 +102,33 @@ def test_slopes_go_back_to_their_places() -> None:
     assert golden_of("MaxUnpool2dBackward", indices=i64([[[3, 0]]]), **given)[0].tolist() == [[[4, 1]]]
     with pytest.raises(UndefinedResult, match="outside its plane"):
         golden_of("MaxUnpool2dBackward", indices=i64([[[4, 0]]]), **given)
+
+
+def test_elements_go_to_their_places() -> None:
+    given = {"self": f32([[[1.0, 2]]]), "indices": i64([[[3, 0]]])}
+    assert golden_of("MaxUnpool2d", outputSize=(2, 2), **given)[0].tolist() == [[[2, 0], [0, 1]]]
+    # What outRef held does not count.
+    more = {"stride": (1, 1, 1), "padding": (0, 0, 0), "outputSize": (1, 2, 2)}
+    deep = {"self": f32([[[[1.0, 2]]]]), "indices": i64([[[[3, 0]]]]), "outRef": f32([[[[9.0, 9], [9, 9]]]])}
+    assert golden_of("MaxUnpool3d", **deep, **more)[0].tolist() == [[[[2, 0], [0, 1]]]]
+    for indices, size, why in (
+        ([[[4, 0]]], (2, 2), "outside"),
+        ([[[0, 0]]], (2, 2), "repeated"),
+        ([[[0]]], (2, 2), "indices of shape"),
+        ([[[0, 1]]], (4,), "indices of shape"),
+    ):
+        with pytest.raises(UndefinedResult, match=why):
+            golden_of("MaxUnpool2d", self=given["self"], indices=i64(indices), outputSize=size)
+
+
+def test_rows_are_brought_down_to_a_norm_once() -> None:
+    given = {"selfRef": f32([[3.0, 4], [3, 4], [0.3, 0.4]]), "normType": 2.0, "maxNorm": 1.0}
+    (made,) = golden_of("EmbeddingRenorm", indices=i64([0, 0, 2]), **given)
+    np.testing.assert_allclose(made, [[0.6, 0.8], [3, 4], [0.3, 0.4]], rtol=1e-6)
+    with pytest.raises(UndefinedResult, match="outside"):
+        golden_of("EmbeddingRenorm", indices=i64([3]), **given)
+    with pytest.raises(UndefinedResult, match="p 0"):
+        golden_of("Renorm", self=f32([[1.0]]), p=0.0, dim=0, maxNorm=1.0)
 
 
 def test_a_batch_norm_with_given_statistics_by_hand() -> None:
@@ -200,6 +229,37 @@ def test_unpooling_against_torch() -> None:
         outputSize=(4, 6),
     )
     close(made, slope)
+
+
+@needs_torch
+@pytest.mark.parametrize("axes", [2, 3])
+def test_elements_and_slopes_of_unpooling_against_torch(axes: int) -> None:
+    shape = (2, 3, 4, 6, 2)[: axes + 2]
+    pool, back = (F.max_pool2d, F.max_unpool2d) if axes == 2 else (F.max_pool3d, F.max_unpool3d)
+    small, places = pool(double(drawn(*shape)), 2, return_indices=True)
+    small.requires_grad_(True)
+    wide = back(small, places, 2, output_size=shape[2:])
+    grad = drawn(*shape, seed=4)
+    (slope,) = torch.autograd.grad(wide, small, double(grad))
+    own = small.detach().numpy().astype(np.float32)
+    more = {"stride": (2,) * 3, "padding": (0,) * 3} if axes == 3 else {}
+    given = {"self": f32(own), "indices": i64(places.numpy()), "outputSize": shape[2:], **more}
+    out = {"outRef": f32(np.zeros(shape))} if axes == 3 else {}
+    close(golden_of(f"MaxUnpool{axes}d", **given, **out)[0], wide)
+    close(golden_of(f"MaxUnpool{axes}dBackward", gradOutput=f32(grad), **given)[0], slope)
+
+
+@needs_torch
+@pytest.mark.parametrize("p", [1.0, 2.0, 3.5, INF])
+@pytest.mark.parametrize("dim", [0, -1])
+def test_renorms_against_torch(p: float, dim: int) -> None:
+    x = drawn(4, 3, 5)
+    for name, own in (("Renorm", "self"), ("InplaceRenorm", "selfRef")):
+        (made,) = golden_of(name, p=p, dim=dim, maxNorm=2.0, **{own: f32(x)})
+        np.testing.assert_allclose(made, torch.renorm(double(x), p, dim, 2.0).numpy(), rtol=1e-9)
+    (made,) = golden_of("EmbeddingRenorm", selfRef=f32(x[0]), indices=i64([1, 2, 1]), normType=p, maxNorm=0.5)
+    wanted = torch.embedding_renorm_(double(x[0]), torch.tensor([1, 2, 1]), 0.5, p)
+    np.testing.assert_allclose(made, wanted.numpy(), rtol=1e-9)
 
 
 @needs_torch

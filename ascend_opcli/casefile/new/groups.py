@@ -215,8 +215,9 @@ def data_of(data: Data) -> Any:
     if isinstance(data, Values):
         return [number(v) for v in data.values]
     assert isinstance(data, (Generator, Derived))
-    made: dict[str, Any]
-    made = {"expr": data.text} if isinstance(data, Derived) else {data.kind: [number(v) for v in data.args]}
+    made: dict[str, Any] = (
+        {"expr": data.text} if isinstance(data, Derived) else {data.kind: [number(v) for v in data.args]}
+    )
     if data.specials:
         made["specials"] = [number(v) for v in data.specials]
     return made
