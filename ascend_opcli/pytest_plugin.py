@@ -192,8 +192,10 @@ class _Runner:
     """The backend, opened for the first case and closed when pytest ends."""
 
     def __init__(self, config: pytest.Config) -> None:
+        from ascend_opcli.execution.written import Given
         from ascend_opcli.verification.earlier import Earlier
 
+        self._given = Given()
         self._backend: str = config.option.opcli_backend
         self._settings = _settings(config)
         self._earlier: Earlier = Earlier()
@@ -206,7 +208,8 @@ class _Runner:
         """Run and judge one case. Raises OpcliError where no case can be run."""
         from ascend_opcli.execution.runner import run_case
 
-        return run_case(case, self._settings, self._opened(), self._earlier)
+        executor = self._given if case.got and not self._settings.rerun else self._opened()
+        return run_case(case, self._settings, executor, self._earlier, self._given)
 
     def _opened(self) -> Executor:
         from ascend_opcli.errors import OpcliError
@@ -248,7 +251,12 @@ def _settings(config: pytest.Config) -> Settings:
         choice = standards.parse(standard) if standard is not None else None
     except ValueError as error:
         raise pytest.UsageError(f"--opcli-standard: {error}") from None
-    return Settings(product=home, standard=choice, cann=installed_cann())
+    return Settings(
+        product=home,
+        standard=choice,
+        cann=installed_cann(),
+        rerun=config.option.opcli_backend != "auto",
+    )
 
 
 def pytest_report_teststatus(report: pytest.CollectReport | pytest.TestReport) -> tuple[str, str, str] | None:
