@@ -62,11 +62,15 @@ class Generator:
 
 @dataclass(frozen=True, slots=True)
 class FromFile:
-    """Values of a file that the loader has found, inside the case file's folder; ``key`` picks an .npz member."""
+    """Values of a file that the loader has found, inside the case file's folder; ``key`` picks an .npz member.
+
+    ``transposed``: the last two axes of the file's tensor are swapped.
+    """
 
     path: str
     key: str | None = None
     specials: tuple[Number, ...] = ()
+    transposed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

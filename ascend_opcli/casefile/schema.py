@@ -247,8 +247,16 @@ def _generator() -> Schema:
         "type": "object",
         "description": "One way to make values, such as {uniform: [0, 1], specials: [nan]}.",
         "additionalProperties": False,
-        "properties": {**kinds, "specials": or_name({"type": "array", "items": ref("element")})},
-        "anyOf": [{"maxProperties": 1}, {"maxProperties": 2, "required": ["specials"]}],
+        "properties": {
+            **kinds,
+            "specials": or_name({"type": "array", "items": ref("element")}),
+            values.TRANSPOSE: or_name({"type": "boolean"}),
+        },
+        "anyOf": [
+            {"maxProperties": 1},
+            {"maxProperties": 2, "required": ["specials"]},
+            {"maxProperties": 3, "required": [values.FILE]},
+        ],
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ascend_opcli.casefile.build import Setting, build
-from ascend_opcli.casefile.importing import atk, msopst, texts, ttk
+from ascend_opcli.casefile.importing import atk, msopst, msprobe, texts, ttk
 from ascend_opcli.casefile.importing.written import Resolve, Written
 from ascend_opcli.casefile.tree import Mapping, Scalar, clip, from_plain
 from ascend_opcli.errors import CaseFileError, OpcliError
@@ -30,6 +30,7 @@ class Format:
 FORMATS = (
     Format("ATK JSON", ".json", atk.recognises, atk.cases),
     Format("msopst JSON", ".json", msopst.recognises, msopst.cases),
+    Format("msprobe dump", ".json", msprobe.recognises, msprobe.cases),
     Format("TTK CSV", ".csv", ttk.recognises, ttk.cases),
 )
 

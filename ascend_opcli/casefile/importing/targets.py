@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from ascend_opcli.casefile.importing import logs
 from ascend_opcli.casefile.importing.write import Imported, to_yaml
 from ascend_opcli.casefile.loader import FOREIGN, CaseFile, load_file
 from ascend_opcli.errors import UsageError
-from ascend_opcli.model import FromFile, TensorSpec
+from ascend_opcli.model import Case, FromFile, TensorSpec
 
 REASONS = 10
 """Reasons that are listed for a file; the YAML has them all."""
@@ -98,12 +99,19 @@ def _same_folder(source: Path, target: Path | None, one: Imported) -> None:
     if target is None or target.resolve().parent == source.resolve().parent:
         return
     for case in one.kept:
-        for argument in case.arguments.values():
-            if isinstance(argument, TensorSpec) and isinstance(argument.data, FromFile):
+        for data in _data(case):
+            if isinstance(data, FromFile):
                 raise UsageError(
-                    f"{case.id} reads {Path(argument.data.path).name}, which lies beside {source.name}: "
+                    f"{case.id} reads {Path(data.path).name}, which lies beside {source.name}: "
                     f"import it into that folder with --out {source.parent}"
                 )
+
+
+def _data(case: Case) -> Iterator[object]:
+    for argument in case.arguments.values():
+        for spec in argument if isinstance(argument, tuple) else (argument,):
+            yield spec.data if isinstance(spec, TensorSpec) else None
+    yield from case.got.values()
 
 
 def _said(source: str, target: Path | None, one: Imported) -> list[str]:
