@@ -26,7 +26,7 @@ def i(*shape: int, low: int = -9, high: int = 9, seed: int = 0, dtype: Any = tor
 X, Y, Z = t(4, 5), t(4, 5, seed=1), t(4, 5, seed=2)
 POSITIVE, UNIT, APART = t(4, 5, low=0.1, high=3), t(4, 5, low=0.05, high=0.95), t(4, 5, low=1, high=4, seed=3)
 B, C = X > 0, Y > 0
-I, J = i(4, 5), i(4, 5, low=1, seed=1)
+WHOLE, J = i(4, 5), i(4, 5, low=1, seed=1)
 INDEX = i(4, 5, low=0, high=4, dtype=torch.int64)
 ROWS = torch.tensor([2, 0, 3])
 
@@ -74,8 +74,8 @@ OWN: dict[str, Callable[..., Any]] = {
 ONE = {
     "acos": UNIT, "arccos": UNIT, "asin": UNIT, "arcsin": UNIT, "atanh": UNIT, "arctanh": UNIT, "erfinv": UNIT,
     "acosh": APART, "arccosh": APART, "log": POSITIVE, "log10": POSITIVE, "log2": POSITIVE, "log1p": POSITIVE,
-    "lgamma": POSITIVE, "sqrt": POSITIVE, "rsqrt": POSITIVE, "reciprocal": POSITIVE, "bitwise_not": I,
-    "__invert__": I, "logical_not": B, "trace": t(5, 5), "median": t(3, 5), "half": X, "logit": UNIT,
+    "lgamma": POSITIVE, "sqrt": POSITIVE, "rsqrt": POSITIVE, "reciprocal": POSITIVE, "bitwise_not": WHOLE,
+    "__invert__": WHOLE, "logical_not": B, "trace": t(5, 5), "median": t(3, 5), "half": X, "logit": UNIT,
 }  # fmt: skip
 """Where the API of one tensor does not take every number."""
 
@@ -84,7 +84,10 @@ MORE: dict[str, list[tuple[Any, ...]]] = {
     "round": [(X,), (X, {"decimals": 2})],
     **{name: [(X, Y), (X, 2.5), (X, Y, {"alpha": 2}), (X, 3, {"alpha": 2})] for name in ("add", "sub", "subtract")},
     "rsub": [(X, Y), (X, 2.5), (X, 2.5, 3)],
-    **{name: [(X, Y), (X, 2.5)] for name in ("__add__", "__radd__", "__sub__", "__mul__", "__rmul__", "mul", "multiply")},
+    **{
+        name: [(X, Y), (X, 2.5)]
+        for name in ("__add__", "__radd__", "__sub__", "__mul__", "__rmul__", "mul", "multiply")
+    },
     "__rsub__": [(X, 2.5), (X, Y)],
     **{
         name: [
@@ -110,7 +113,7 @@ MORE: dict[str, list[tuple[Any, ...]]] = {
     "addcdiv": [(X, Y, APART), (X, Y, APART, {"value": 0.5})],
     "isclose": [(X, X + 1e-7), (X, Y, {"atol": 1.0})],
     **{
-        name: [(I, J), (I, 3)]
+        name: [(WHOLE, J), (WHOLE, 3)]
         for name in (
             "eq", "__eq__", "ne", "not_equal", "__ne__", "lt", "less", "__lt__", "le", "less_equal", "__le__", "gt",
             "greater", "__gt__", "ge", "greater_equal", "__ge__",
@@ -118,7 +121,7 @@ MORE: dict[str, list[tuple[Any, ...]]] = {
     },
     **{name: [(B, C)] for name in ("logical_and", "logical_or", "logical_xor")},
     **{
-        name: [(I, J), (I, 3)]
+        name: [(WHOLE, J), (WHOLE, 3)]
         for name in ("bitwise_and", "__and__", "bitwise_or", "__or__", "bitwise_xor", "__xor__")
     },
     **{
@@ -144,7 +147,9 @@ MORE: dict[str, list[tuple[Any, ...]]] = {
     **{name: [(X, -1), (X, {"dim": 0})] for name in ("softmax", "log_softmax")},
     "npu_swiglu": [(t(3, 8),)],
     "npu_rms_norm": [(X, t(5, low=0.5, high=1.5))],
-    "sum": [(X,), (X, 0), (X, [0, 1], True), (X, {"axis": 1, "keepdims": True}), (I,), (X, {"dtype": torch.float64})],
+    "sum": [
+        (X,), (X, 0), (X, [0, 1], True), (X, {"axis": 1, "keepdims": True}), (WHOLE,), (X, {"dtype": torch.float64}),
+    ],
     "mean": [(X,), (X, 0), (X, [0, 1], True)],
     "prod": [(UNIT,), (UNIT, 1, True)],
     **{name: [(X,), (X, 0), (X, 1, True), (X, Y)] for name in ("max", "min")},

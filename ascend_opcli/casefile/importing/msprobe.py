@@ -28,6 +28,7 @@ from ascend_opcli.casefile.importing.torch_apis import (
     table,
 )
 from ascend_opcli.casefile.importing.written import Resolve, Written, arguments
+from ascend_opcli.casefile.loader import INVENTED
 from ascend_opcli.casefile.tree import clip
 from ascend_opcli.errors import CaseFileError, OpcliError
 from ascend_opcli.model import Where
@@ -36,8 +37,10 @@ from ascend_opcli.operators.signature import Param
 from ascend_opcli.tensors.dtypes import DTYPES, canonical
 
 FOLDER = "dump_tensor_data"
-INVENTED = "invented"
-"""The tag of cases whose values are invented."""
+REMARKS = (
+    "A dump of statistics holds no tensor values: those of the cases tagged 'invented' lie between the dumped",
+    "extremes, and no result of the other machine is judged.",
+)
 
 MAX_DEPTH = 8
 """Levels of lists in an argument; msprobe itself stops at 10."""
@@ -152,7 +155,8 @@ class _Dump:
                 f"{clip(api)} in place: the dump may hold its input as it was overwritten; {_to_log(key, api)}"
             )
         what = "with these arguments" if lines else "with the same arguments"
-        raise NotDefined(f"{clip(key)} is no one aclnn call {what}; {_to_log(key, api)}")
+        whose = f"the gradient of {clip(api)}" if backward else clip(api)
+        raise NotDefined(f"{whose} is no single aclnn call {what}; {_to_log(key, api)}")
 
     def _body(self, line: Line, bound: Mapping[str, Any], results: list[Tensor], name: str) -> dict[str, Any]:
         operator = self._resolve(line.operator)
@@ -316,7 +320,10 @@ def _invented(tensor: Tensor) -> Any:
     if any(end is None for end in ends):
         return None
     low, high = ends
-    specials = [v for v in dict.fromkeys(ends) if v is not None and not math.isfinite(v)]
+    found = {
+        repr(v): v for v in ends if v is not None and not math.isfinite(v)
+    }  # NaN is no key: it equals nothing
+    specials = list(found.values())
     finite = [
         end if end is not None and math.isfinite(end) else _extreme(tensor.entry, f"{key}_except_inf_nan")
         for key, end in (("Min", low), ("Max", high))
