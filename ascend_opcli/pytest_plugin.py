@@ -222,9 +222,11 @@ class _Runner:
     """The backend, opened for the first case and closed when pytest ends."""
 
     def __init__(self, config: pytest.Config) -> None:
+        from ascend_opcli.execution.written import Given
         from ascend_opcli.verification.earlier import Earlier
 
         option = config.option
+        self._given = Given()
         self._wanted = (option.opcli_backend, option.opcli_device, option.opcli_opp, option.opcli_timeout)
         self._settings = _settings(config)
         self._earlier: Earlier = Earlier()
@@ -237,7 +239,8 @@ class _Runner:
         """Run and judge one case. Raises OpcliError where no case can be run."""
         from ascend_opcli.execution.runner import run_case
 
-        return run_case(case, self._settings, self._opened(), self._earlier)
+        executor = self._given if case.got and not self._settings.rerun else self._opened()
+        return run_case(case, self._settings, executor, self._earlier, self._given)
 
     def _opened(self) -> Executor:
         from ascend_opcli.errors import OpcliError
@@ -279,8 +282,13 @@ def _settings(config: pytest.Config) -> Settings:
         choice = standards.parse(standard) if standard is not None else None
     except ValueError as error:
         raise pytest.UsageError(f"--opcli-standard: {error}") from None
-    allow = config.option.opcli_allow_code
-    return Settings(product=home, standard=choice, cann=installed_cann(), allow_code=allow)
+    return Settings(
+        product=home,
+        standard=choice,
+        cann=installed_cann(),
+        rerun=config.option.opcli_backend != "auto",
+        allow_code=config.option.opcli_allow_code,
+    )
 
 
 def pytest_report_teststatus(report: pytest.CollectReport | pytest.TestReport) -> tuple[str, str, str] | None:

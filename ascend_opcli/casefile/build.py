@@ -83,6 +83,7 @@ def build(
     if standard is not None:
         choice = expectations.standard(standard, standard_origin, setting.check_standard)
     wanted: dict[str, Any] = _expected(expect, operator, made, setting) if expect is not None else {}
+    got = read.section(node, "got")
     description = node.get("description")
     reference = node.get("reference")
     return Case(
@@ -102,6 +103,7 @@ def build(
         if "signature" in node.entries or operator.declared
         else None,
         standard=wanted.pop("standard", None) or choice,
+        got=expectations.got(got, made, operator, setting.folder) if got is not None else {},
         known_issue=_known_issue(node.entries["known_issue"]) if "known_issue" in node.entries else None,
         repeat=read.whole(repeat, "repeat", 1, MAX_REPEAT) if repeat is not None else 1,
         deterministic=_deterministic(node.get("deterministic"), repeat is not None),
