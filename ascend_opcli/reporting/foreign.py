@@ -44,6 +44,9 @@ def _file(path: str, results: Sequence[Result]) -> Iterator[str]:
         yield f"  {count:,} {one_line(reason)}"
     if len(kinds) > REASONS:
         yield f"  and {len(kinds) - REASONS} more reasons; -v or --json show every case"
+    brought = sum(bool(r.case.got) and r.backend == "outputs" for r in judged)
+    if brought:
+        yield f"  {count_text(brought, 'case')} judged by the results that came with the file; nothing was run for them"
     invented = sum(INVENTED in r.case.tags for r in judged)
     if invented:
         with_them = f"{count_text(invented, 'case')} with invented values"

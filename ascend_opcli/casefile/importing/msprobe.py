@@ -135,6 +135,10 @@ class _Dump:
             raise NotDefined(
                 f"{clip(api)} in place: the dump may hold its input as it was overwritten; {calls}"
             )
+        if table().others.get(key) == ():
+            raise NotDefined(f"{clip(api)} makes a view: no operator runs")
+        if api.startswith("Distributed."):
+            raise NotDefined(f"{clip(api)} is a collective of HCCL and no aclnn call")
         lines = table().lines.get(key, ())
         for line in lines:
             try:
@@ -180,7 +184,7 @@ class _Dump:
             body["got"] = {n: {"file": self._file(result)} for n, result in of_output.items()}
             return body
         body["tags"] = [INVENTED]
-        body["description"] = f"{name}, its values invented within the dumped extremes"[:200]
+        body["description"] = "Values are invented, within the dumped extremes where there are some."
         return body
 
     def _given(self, param: Param, value: Any) -> Given:
