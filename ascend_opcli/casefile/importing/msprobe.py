@@ -110,7 +110,7 @@ class _Dump:
         try:
             line, bound, outputs = self._matched(key, found["number"], entry)
             operator = line.operator
-            body = self._body(line, bound, outputs, name)
+            body = self._body(line, bound, outputs)
         except NotDefined as error:
             return Written(name, where, operator, None, str(error))
         except (OpcliError, ValueError, OverflowError, ArithmeticError) as error:
@@ -162,7 +162,7 @@ class _Dump:
         whose = f"the gradient of {clip(api)}" if backward else clip(api)
         raise NotDefined(f"{whose} is no single aclnn call {what}; {_to_log(key, api)}")
 
-    def _body(self, line: Line, bound: Mapping[str, Any], results: list[Tensor], name: str) -> dict[str, Any]:
+    def _body(self, line: Line, bound: Mapping[str, Any], results: list[Tensor]) -> dict[str, Any]:
         operator = self._resolve(line.operator)
         given = line.call(bound, results[0].dtype)
         inward = [p for p in operator.signature.params if p.io != "out"]
