@@ -188,6 +188,20 @@ def test_gradients_without_what_they_need(tmp_path: Path) -> None:
     assert "the gradient of Torch.exp is no single aclnn call" in loaded(dump.write())[-1].skip
 
 
+def test_the_gradient_of_another_input_is_not_taken_for_that_of_the_first(tmp_path: Path) -> None:
+    dump = Dump(tmp_path)
+    target = X.flip(0).requires_grad_()
+    loss = dump.call("Functional.mse_loss", F.mse_loss, X, target)
+    loss.backward()
+    dump.backward("Functional.mse_loss", torch.ones(()), (None, target.grad))
+    backward = loaded(dump.write())[-1]
+    assert "no gradient of the first input" in backward.skip
+    x = X.clone().requires_grad_()
+    dump.call("Functional.mse_loss", F.mse_loss, x, target).backward()
+    dump.backward("Functional.mse_loss", torch.ones(()), (x.grad, target.grad))
+    assert results(dump)["Functional.mse_loss.1.backward"].verdict.word is Word.PASS
+
+
 def test_modules_and_mindspore(tmp_path: Path) -> None:
     dump = Dump(tmp_path, level="mix")
     dump.call("Torch.abs", torch.abs, X)

@@ -115,7 +115,7 @@ class _Dump:
             return Written(name, where, operator, None, str(error))
         except (OpcliError, ValueError, OverflowError, ArithmeticError) as error:
             return Written(name, where, operator, None, f"no call: {error}")
-        return Written(name, where, operator, body, "", "the dtype table")
+        return Written(name, where, operator, body)
 
     def _matched(
         self, key: str, number: str, entry: Mapping[str, Any]
@@ -143,14 +143,17 @@ class _Dump:
         for line in lines:
             try:
                 bound = line.bind(args, kwargs)
-                results = [t for t in _listed(_plain(entry.get("output", []))) if t is not None]
+                results = _listed(_plain(entry.get("output", [])))
                 if backward:
                     bound[GRAD] = _first(entry.get("input"), "the gradient of its result")
                     bound[OUT] = _first(call.get("output"), "the result of its forward call")
-                    results = results[:1]
+                    results = results[:1]  # one for each input of the API; the operator has that of the first
+                    if results == [None]:
+                        raise NotDefined("the dump has no gradient of the first input")
                 line.call(bound, "float32")
             except Mismatch:
                 continue
+            results = [t for t in results if t is not None]
             if not results or not all(isinstance(r, Tensor) for r in results):
                 raise NotDefined("the dump has no result of this call: data_mode all has it")
             return line, bound, results
