@@ -463,6 +463,10 @@ def test_a_run_says_what_was_judged_and_what_not(tmp_path: Path, opcli: Opcli) -
     done = opcli("run", path, "--json", tmp_path / "out.json")
     assert done.code == 1
     assert "3 cases: 2 judged, 1 SKIP" in done.out
+    assert (
+        'to log them: TORCH_NPU_LOGS="+op_plugin" TORCH_NPU_LOGS_FILTER="+aclnnConvolution"; opcli'
+        in done.out
+    )
     assert "2 cases judged by the results that came with the file; nothing was run for them" in done.out
     assert "1 SKIP: Functional.conv2d is no single aclnn call with the same arguments" in done.out
     assert "no operator was run" not in done.out
