@@ -75,7 +75,7 @@ def _or_refuse(rule: TensorRule) -> TensorRule:
 
 def _reference(signature: Signature, function: Callable[..., Any]) -> Reference:
     names = [p.name for p in taken(signature)]
-    told = [n for n in ("dtypes", "call") if n in inspect.signature(function).parameters]
+    told = [n for n in ("dtypes", "call", "run_dtype") if n in inspect.signature(function).parameters]
     outputs = signature.outputs
 
     def reference(**values: Any) -> Any:
