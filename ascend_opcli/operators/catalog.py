@@ -39,6 +39,7 @@ def operators() -> dict[str, Operator]:
         matmul,
         normalised,
         norms,
+        optimisers,
         ordering,
         pooling,
         reductions,
@@ -49,7 +50,7 @@ def operators() -> dict[str, Operator]:
 
     families = (
         *(activations, arithmetic, comparison, elementwise, fills, foreach, losses, margins),
-        *(class_losses, indexing, layout, matmul, normalised, norms, ordering),
+        *(class_losses, indexing, layout, matmul, normalised, norms, optimisers, ordering),
         *(pooling, reductions, renorms, softmax, windows),
     )
     found = {op.name: op for family in families for op in family.OPERATORS}
