@@ -32,6 +32,7 @@ def operators() -> dict[str, Operator]:
         elementwise,
         fills,
         foreach,
+        fused_products,
         indexing,
         layout,
         losses,
@@ -50,7 +51,7 @@ def operators() -> dict[str, Operator]:
 
     families = (
         *(activations, arithmetic, comparison, elementwise, fills, foreach, losses, margins),
-        *(class_losses, indexing, layout, matmul, normalised, norms, optimisers, ordering),
+        *(class_losses, fused_products, indexing, layout, matmul, normalised, norms, optimisers, ordering),
         *(pooling, reductions, renorms, softmax, windows),
     )
     found = {op.name: op for family in families for op in family.OPERATORS}
