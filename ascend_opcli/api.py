@@ -168,9 +168,15 @@ def run_case(
     plan = planning.of_paths([path], check_standard=check_for, declared=installed_headers(backend, None))
     one = planning.one_case(plan, "run_case")
     settings = Settings(
-        product=home, standard=choice, all_standards=every, allow_code=allow_code, cann=installed_cann()
+        product=home,
+        standard=choice,
+        all_standards=every,
+        allow_code=allow_code,
+        cann=installed_cann(),
+        rerun=backend != "auto",
     )
-    with opened(Wanted(backend, device, timeout=timeout)) as executor:
+    idle = one.got and not settings.rerun
+    with opened(Wanted("host" if idle else backend, device, timeout=timeout)) as executor:
         result = run_one(one, settings, executor)
     if check and result.verdict.word in (Word.FAIL, Word.ERROR):
         from ascend_opcli.reporting.details import detail_lines

@@ -62,11 +62,15 @@ class Generator:
 
 @dataclass(frozen=True, slots=True)
 class FromFile:
-    """Values of a file that the loader has found, inside the case file's folder; ``key`` picks an .npz member."""
+    """Values of a file that the loader has found, inside the case file's folder; ``key`` picks an .npz member.
+
+    ``transposed``: the last two axes of the file's tensor are swapped.
+    """
 
     path: str
     key: str | None = None
     specials: tuple[Number, ...] = ()
+    transposed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +179,8 @@ class Case:
     ``operator`` is the aclnn name. ``arguments`` holds every parameter of the signature, in its order.
     ``status`` is None where the case does not demand one (success is expected then, and on a device a
     refusal by contract is only noted). ``open_outputs`` names outputs whose shape is that of the reference's
-    result, which only a run can tell. ``source`` is the case as plain data, fit to be printed as one stand-alone
+    result, which only a run can tell. ``got`` holds every output as another machine has made it:
+    these are judged, and nothing is run. ``source`` is the case as plain data, fit to be printed as one stand-alone
     document. ``skip`` says why the case is not run: a file of another tool may leave a call open,
     ``arguments`` is empty then, or name a standard that nobody here knows.
     """
@@ -196,6 +201,7 @@ class Case:
     output_standards: Mapping[str, StandardChoice] = field(default_factory=dict)
     status: ExpectedStatus | None = None
     expected_outputs: Mapping[str, Data | OneOf["ignore"]] = field(default_factory=dict)
+    got: Mapping[str, Data] = field(default_factory=dict)
     known_issue: KnownIssue | None = None
     repeat: int = 1
     deterministic: int | None = None

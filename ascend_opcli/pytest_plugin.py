@@ -54,6 +54,36 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME[:K=V]",
         help="Judge every case by this standard, as opcli run --standard does.",
     )
+    group.addoption(
+        "--opcli-device", metavar="N", type=_whole, default=0, help="The device's number (default 0)."
+    )
+    group.addoption(
+        "--opcli-opp", metavar="DIR", type=Path, help="An operator package whose symbols go first."
+    )
+    group.addoption(
+        "--opcli-timeout",
+        metavar="SECONDS",
+        type=_seconds,
+        default=60.0,
+        help="How long a case may take on a device (default 60).",
+    )
+    group.addoption(
+        "--opcli-allow-code",
+        action="store_true",
+        help="Let cases run a reference that is code: file.py:function, golden.py.",
+    )
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal():
+        raise ValueError(text)
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    if not 0.001 <= float(text) <= 1e9:
+        raise ValueError(text)
+    return float(text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -106,7 +136,7 @@ class CaseFile(pytest.File):
         from ascend_opcli.verification.choice import check_for
 
         try:
-            headers = installed_headers(self.config.option.opcli_backend, None)
+            headers = installed_headers(self.config.option.opcli_backend, self.config.option.opcli_opp)
             file = load_file(self._shown(), check_standard=check_for, declared=headers)
         except OpcliError as error:
             raise self.CollectError(str(error)) from None
@@ -192,9 +222,12 @@ class _Runner:
     """The backend, opened for the first case and closed when pytest ends."""
 
     def __init__(self, config: pytest.Config) -> None:
+        from ascend_opcli.execution.written import Given
         from ascend_opcli.verification.earlier import Earlier
 
-        self._backend: str = config.option.opcli_backend
+        option = config.option
+        self._given = Given()
+        self._wanted = (option.opcli_backend, option.opcli_device, option.opcli_opp, option.opcli_timeout)
         self._settings = _settings(config)
         self._earlier: Earlier = Earlier()
         self._stack = ExitStack()
@@ -206,7 +239,8 @@ class _Runner:
         """Run and judge one case. Raises OpcliError where no case can be run."""
         from ascend_opcli.execution.runner import run_case
 
-        return run_case(case, self._settings, self._opened(), self._earlier)
+        executor = self._given if case.got and not self._settings.rerun else self._opened()
+        return run_case(case, self._settings, executor, self._earlier, self._given)
 
     def _opened(self) -> Executor:
         from ascend_opcli.errors import OpcliError
@@ -216,7 +250,7 @@ class _Runner:
             raise self._broken
         if self._executor is None:
             try:
-                self._executor = self._stack.enter_context(opened(Wanted(self._backend)))
+                self._executor = self._stack.enter_context(opened(Wanted(*self._wanted)))
             except OpcliError as error:
                 self._broken = error
                 raise
@@ -248,7 +282,13 @@ def _settings(config: pytest.Config) -> Settings:
         choice = standards.parse(standard) if standard is not None else None
     except ValueError as error:
         raise pytest.UsageError(f"--opcli-standard: {error}") from None
-    return Settings(product=home, standard=choice, cann=installed_cann())
+    return Settings(
+        product=home,
+        standard=choice,
+        cann=installed_cann(),
+        rerun=config.option.opcli_backend != "auto",
+        allow_code=config.option.opcli_allow_code,
+    )
 
 
 def pytest_report_teststatus(report: pytest.CollectReport | pytest.TestReport) -> tuple[str, str, str] | None:

@@ -5,13 +5,18 @@ No operator is executed here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ascend_opcli.model import Call, Case, Outcome
 from ascend_opcli.operators.contract import Refusal, Unsettled, predict, unchecked
-from ascend_opcli.operators.evaluate import host_result
+from ascend_opcli.operators.cost import specs
+from ascend_opcli.operators.evaluate import ReferenceFailure, host_result
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.status import SUCCESS
 
 NAME = "host"
+MOST_AXES = 32
+"""NumPy 1.26 holds no more, and the iterators of later ones walk no more."""
 
 
 def refuse(operator: Operator, case: Case, product: str) -> Outcome | None:
@@ -31,6 +36,12 @@ def refuse(operator: Operator, case: Case, product: str) -> Outcome | None:
     hazard = unchecked(operator, case.arguments)
     if hazard is not None:
         return Outcome(NAME, findings=(f"not checked by the operator: {hazard}",))
+    for name, argument in case.arguments.items():
+        axes = max((len(spec.shape) for spec in specs([argument])), default=0)
+        if axes > MOST_AXES:
+            return Outcome(
+                NAME, skip=f"cannot judge: {name} has {axes} axes, NumPy works with {MOST_AXES} at most"
+            )
     return None
 
 
@@ -47,6 +58,11 @@ def _says_accepted(operator: Operator, case: Case) -> bool:
     return operator.generic and case.status is not None and case.status.code == SUCCESS
 
 
-def run(operator: Operator, call: Call) -> Outcome:
-    """The host result of an accepted call."""
-    return Outcome(NAME, outputs=host_result(operator, call))
+def run(operator: Operator, call: Call, overruled: Sequence[str] = ()) -> Outcome:
+    """The host result of an accepted call; ``overruled`` are the notes on what the documents' lists refuse in it."""
+    try:
+        return Outcome(NAME, outputs=host_result(operator, call), notes=tuple(overruled))
+    except ReferenceFailure:
+        if not overruled:
+            raise
+        return Outcome(NAME, skip=f"cannot judge: the reference cannot take the call; {overruled[0]}")

@@ -83,6 +83,7 @@ def build(
     if standard is not None:
         choice = expectations.standard(standard, standard_origin, setting.check_standard)
     wanted: dict[str, Any] = _expected(expect, operator, made, setting) if expect is not None else {}
+    got = read.section(node, "got")
     description = node.get("description")
     reference = node.get("reference")
     return Case(
@@ -102,6 +103,7 @@ def build(
         if "signature" in node.entries or operator.declared
         else None,
         standard=wanted.pop("standard", None) or choice,
+        got=expectations.got(got, made, operator, setting.folder) if got is not None else {},
         known_issue=_known_issue(node.entries["known_issue"]) if "known_issue" in node.entries else None,
         repeat=read.whole(repeat, "repeat", 1, MAX_REPEAT) if repeat is not None else 1,
         deterministic=_deterministic(node.get("deterministic"), repeat is not None),
@@ -344,14 +346,18 @@ def _only(node: Node) -> Only:
 
 def _known_issue(node: Node) -> KnownIssue:
     if not isinstance(node, Mapping):
-        return KnownIssue(read.text(node, "known_issue"))
+        return KnownIssue(_reason(node, "known_issue"))
     keys.check(node, "known_issue")
     reason, expires = node.get("reason"), node.get("expires")
     if reason is None:
         raise node.error("known_issue needs a reason")
-    return KnownIssue(
-        read.text(reason, "known_issue.reason"), _date(expires) if expires is not None else None
-    )
+    return KnownIssue(_reason(reason, "known_issue.reason"), _date(expires) if expires is not None else None)
+
+
+def _reason(node: Node, what: str) -> str:
+    if not read.text(node, what):
+        raise node.error("known_issue needs a reason")
+    return read.text(node, what)
 
 
 def _date(node: Node) -> str:

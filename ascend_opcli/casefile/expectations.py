@@ -101,6 +101,42 @@ def outputs(
     return made
 
 
+def got(node: Mapping, arguments: Table[str, Argument], operator: Operator, folder: Path) -> dict[str, Data]:
+    """What another machine has made of every output: values, or a file, which is only looked for here."""
+    made: dict[str, Data] = {}
+    names = [p.name for p in operator.signature.outputs]
+    for name in node.entries:
+        if name not in names:
+            raise keys.unknown(node, name, names, f"output of {operator.name}")
+    for name in names:
+        specs, value = arguments[name], node.get(name)
+        if specs is None:
+            if value is not None:
+                raise value.error(f"the output {name} is null: nothing can be made of it")
+            continue
+        if value is None:
+            raise node.error(f"got has no {name}: every output is judged that is not null under outputs")
+        if not isinstance(specs, tuple):
+            made[name] = _got(value, specs, folder, f"got.{name}")
+            continue
+        written = read.items(value, f"got.{name}")
+        if len(written) != len(specs):
+            raise value.error(f"{name} has {len(specs)} tensors, not {len(written)}")
+        for i, (one, spec) in enumerate(zip(written, specs, strict=True)):
+            made[f"{name}[{i}]"] = _got(one, spec, folder, f"got.{name}[{i}]")
+    return made
+
+
+def _got(node: Node, spec: object, folder: Path, what: str) -> Data:
+    assert isinstance(spec, TensorSpec)
+    if isinstance(node, Mapping):
+        keys.only(node, (values.FILE,), f"key of {what}")
+        return values.generator(node, folder, False, what)
+    if isinstance(node, Scalar) and (node.value is None or not values.is_number(node)):
+        raise node.error(f"{what} takes values or {{file: x.npy}}, not {node.kind}")
+    return values.data(node, spec.dtype, spec.shape, folder, what)
+
+
 def _expected(node: Node, spec: TensorSpec, folder: Path, name: str) -> Data:
     what = f"expect.outputs.{name}"
     if isinstance(node, Mapping):

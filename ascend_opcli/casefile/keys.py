@@ -30,6 +30,7 @@ BODY = (
     "inputs",
     "attrs",
     "outputs",
+    "got",
     "matrix",
     "zip",
     "exclude",

@@ -23,6 +23,9 @@ STDIN = "<stdin>"
 FOREIGN = (".json", ".csv")
 """What the names of other tools' case files end in."""
 
+INVENTED = "invented"
+"""The tag of cases whose values stand for those of a dump that holds none."""
+
 MAX_EXPANDED = 10_000_000
 MAX_SIGNATURE = 2**16
 MAX_HEADER = 2**20
@@ -117,7 +120,17 @@ def load_text(
         raise CaseFileError("the file is empty; it needs op and cases", Where(path, 1, 1))
     folder = Path.cwd() if path == STDIN else Path(path).parent
     setting = Setting(path, folder, check_standard, chosen, seed_default or 0, declared)
-    return _Loader(read.mapping(root, "a case file"), setting).load()
+    if isinstance(root, Mapping) and "schema" in root.entries:
+        from ascend_opcli.casefile.importing import manifest
+
+        cases = manifest.of_node(root, path, setting)
+        return CaseFile(path, tuple(dict.fromkeys(case.operator for case in cases)), cases)
+    return of_root(read.mapping(root, "a case file"), setting)
+
+
+def of_root(root: Mapping, setting: Setting) -> CaseFile:
+    """The cases of a file that has been parsed."""
+    return _Loader(root, setting).load()
 
 
 class _Loader:

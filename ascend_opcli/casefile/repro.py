@@ -48,6 +48,7 @@ def format(case: Case) -> list[str] | None:
         or case.repeat != 1
         or case.deterministic is not None
         or bool(case.expected_outputs)
+        or bool(case.got)
         or bool(case.output_standards)
     )
     if unsaid:

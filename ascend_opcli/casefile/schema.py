@@ -136,6 +136,7 @@ def _definitions(standards: list[str], operator: Operator | None, spelling: str 
         "inputs": _inputs(operator),
         "outputs": _outputs(operator),
         "attrs": _attributes(operator),
+        "got": _got(operator),
         "expect": _expect(operator),
         "status": _status(),
         "rule": _rule(standards),
@@ -194,6 +195,7 @@ _BODY: dict[str, Schema] = {
     "inputs": or_name(_maybe(ref("inputs"))),
     "attrs": or_name(_maybe(ref("attrs"))),
     "outputs": or_name(_maybe(ref("outputs"))),
+    "got": or_name(_maybe(ref("got"))),
     "matrix": {**_maybe(ref("axes")), "description": "Name -> values: their product."},
     "zip": {**_maybe(ref("axes")), "description": "Name -> values of equal length that travel together."},
     "exclude": {
@@ -206,7 +208,7 @@ _BODY: dict[str, Schema] = {
             "type": "object",
             "additionalProperties": False,
             "properties": {
-                "reason": {"type": "string"},
+                "reason": _TEXT,
                 "expires": or_name({"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"}),
             },
         },
@@ -245,8 +247,16 @@ def _generator() -> Schema:
         "type": "object",
         "description": "One way to make values, such as {uniform: [0, 1], specials: [nan]}.",
         "additionalProperties": False,
-        "properties": {**kinds, "specials": or_name({"type": "array", "items": ref("element")})},
-        "anyOf": [{"maxProperties": 1}, {"maxProperties": 2, "required": ["specials"]}],
+        "properties": {
+            **kinds,
+            "specials": or_name({"type": "array", "items": ref("element")}),
+            values.TRANSPOSE: or_name({"type": "boolean"}),
+        },
+        "anyOf": [
+            {"maxProperties": 1},
+            {"maxProperties": 2, "required": ["specials"]},
+            {"maxProperties": 3, "required": [values.FILE]},
+        ],
     }
 
 
@@ -374,6 +384,17 @@ def _expect(operator: Operator | None) -> Schema:
             ),
             "standard": or_name(ref("rule"), ref("rules")),
         },
+    }
+
+
+def _got(operator: Operator | None) -> Schema:
+    file = {"type": "object", "additionalProperties": False, "properties": {values.FILE: or_name(_TEXT)}}
+    one: Schema = {"anyOf": [ref("values"), file]}
+    value = {"anyOf": [*one["anyOf"], {"type": "array", "items": one}]}
+    names = [p.name for p in operator.signature.outputs] if operator is not None else None
+    return {
+        **_named(dict.fromkeys(names, value) if names is not None else None, value),
+        "description": "Outputs that another machine has made: they are judged, nothing is run.",
     }
 
 

@@ -19,6 +19,8 @@ GENERATOR_KEYS = (*(k for k in KINDS if k != FILE), FILE, EXPR)
 """Every key that says how data come about."""
 
 _SPECIALS = "specials"
+TRANSPOSE = "transpose"
+"""Beside ``file``: its last two axes are swapped."""
 _WORDS = {
     f"{sign}{dot}{word}": value
     for sign, factor in (("", 1.0), ("+", 1.0), ("-", -1.0))
@@ -203,8 +205,8 @@ def _data(node: Node, dtype: str, shape: Shape, folder: Path, what: str) -> Data
 
 def generator(node: Mapping, folder: Path, is_complex: bool, what: str) -> Generator | FromFile | Derived:
     """``{uniform: [0, 1], specials: [nan]}``, ``{file: x.npy}`` or ``{expr: exp(self)}``."""
-    keys.only(node, (*GENERATOR_KEYS, _SPECIALS), "generator")
-    kinds = [k for k in node.entries if k != _SPECIALS]
+    keys.only(node, (*GENERATOR_KEYS, _SPECIALS, TRANSPOSE), "generator")
+    kinds = [k for k in node.entries if k not in (_SPECIALS, TRANSPOSE)]
     if len(kinds) != 1:
         said = " and ".join(kinds) or "none"
         raise node.error(
@@ -215,9 +217,14 @@ def generator(node: Mapping, folder: Path, is_complex: bool, what: str) -> Gener
     specials = (
         tuple(element(i, "a special", is_complex) for i in read.items(listed, _SPECIALS)) if listed else ()
     )
+    swapped = node.get(TRANSPOSE)
+    if swapped is not None and kind != FILE:
+        raise swapped.error(f"{TRANSPOSE} swaps the last two axes of what a file holds, not of {kind}")
     if kind == FILE:
         path, key = file(args, folder)
-        return FromFile(path, key, specials)
+        if swapped is not None and (not isinstance(swapped, Scalar) or not isinstance(swapped.value, bool)):
+            raise swapped.error(f"{TRANSPOSE} is true or false, not {swapped.kind}")
+        return FromFile(path, key, specials, isinstance(swapped, Scalar) and swapped.value is True)
     if kind == EXPR:
         return Derived(read.text(args, EXPR), specials)
     if kind == "permutation":

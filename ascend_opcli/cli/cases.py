@@ -135,7 +135,9 @@ def import_cases(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR|FILE", help="Where the YAML goes: a folder, or one .yaml file."),
+        typer.Option(
+            "--out", "-o", metavar="DIR|FILE", help="Where the YAML goes: a folder, or one .yaml file."
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over files that are there.")] = False,
     signature: Signatures = None,
@@ -208,6 +210,7 @@ def new(
     """Write a new case file: commented, valid, ready to run."""
     from ascend_opcli.casefile.new.text import DEFAULT_ELEMENTS, Suite, new_file
     from ascend_opcli.casefile.new.write import declared, write
+    from ascend_opcli.execution.tried import host_failure
 
     text = new_file(
         declared(operator, signature),
@@ -215,6 +218,7 @@ def new(
         product=product.value if product else None,
         max_elements=DEFAULT_ELEMENTS if max_elements is None else max_elements,
         pairs=pairwise,
+        failure=host_failure,
     )
     if output is None:
         typer.echo(text, nl=False)

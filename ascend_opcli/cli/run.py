@@ -13,6 +13,7 @@ import typer
 
 from ascend_opcli.cli.foreign import (
     CandidateOption,
+    Foreign,
     FormatOption,
     TensorsOption,
     foreign,
@@ -293,6 +294,7 @@ def run(
         raise typer.Exit(_list(chosen(plan, home, other_products=True)))
     saver = _saver(save_failures, save_limit, override)
     keeper = _keeper(save_outputs)
+    rerun = any(others.values()) or serving != Foreign()
     settings = Settings(
         product=product and home,
         standard=override,
@@ -305,10 +307,12 @@ def run(
         on_outcome=keeper,
         third_party=third_party_folder(third_party, override, plan.cases, all_standards=all_standards),
         repro_options=serving.repro + (("--third-party", str(third_party)) if third_party else ()),
+        rerun=rerun,
     )
-    # Where no operator was changed there is nothing that a device would be needed for.
+    # Where no operator was changed, or every case has its outputs, there is nothing that a device would be needed for.
+    idle = plan.unchanged or (not rerun and not negatives and plan.cases and all(c.got for c in plan.cases))
     wanted = Wanted(
-        "host" if plan.unchanged else backend.value,
+        "host" if idle else backend.value,
         device,
         opp,
         patience,

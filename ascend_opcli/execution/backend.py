@@ -55,9 +55,8 @@ class Host:
             return refused
         if operator.reference is None:
             return Outcome(host.NAME, skip=_no_reference(case))
-        outcome = repeated(case, lambda: host.run(operator, call))
         notes = host.overruled(operator, case, call.product)
-        return dataclasses.replace(outcome, notes=(*outcome.notes, *notes)) if notes else outcome
+        return repeated(case, lambda: host.run(operator, call, notes))
 
 
 def _no_reference(case: Case) -> str:

@@ -143,6 +143,8 @@ class Saver:
             for name, spec in call.outputs.items()
             if name not in source["inputs"]
         }
+        if case.got:
+            source["got"] = _got(failure, stored.name)
         source = {key: value for key, value in source.items() if value != {}}
         if case.known_issue is not None:
             mark = dataclasses.asdict(case.known_issue)
@@ -353,6 +355,19 @@ def _expected(data: Data, spec: TensorSpec, name: str, stored: _Stored) -> Any:
 
 
 # --- got and golden -----------------------------------------------------------------------------------------
+
+
+def _got(failure: Failure, name: str) -> Source:
+    """The outputs that another machine has made, by their places among the stored ones."""
+    outputs = failure.outcome.outputs
+    if not outputs:
+        raise ValueError("the files of its outputs do not hold them")
+    return {
+        n: [{"file": f"{name}.npz:{_key('got', f'{n}.{i}')}"} for i in range(len(got))]
+        if isinstance(got, tuple)
+        else {"file": f"{name}.npz:{_key('got', n)}"}
+        for n, got in outputs.items()
+    }
 
 
 def _judged(failure: Failure) -> Iterator[tuple[str, np.ndarray]]:

@@ -14,6 +14,7 @@ from ascend_opcli.casefile.inline import repro
 from ascend_opcli.errors import CaseFileError, OpcliError, UsageError
 from ascend_opcli.execution.backend import Executor, Host, product_of, running_cann
 from ascend_opcli.execution.memory import available_bytes, too_large
+from ascend_opcli.execution.written import Given
 from ascend_opcli.model import Call, Case, Outcome, Result, StandardChoice, Timings, Verdict, Word
 from ascend_opcli.operators.call import make_call, with_result_shapes
 from ascend_opcli.operators.contract import Refusal, predict
@@ -50,7 +51,8 @@ class Settings:
     one it is half of what is free. ``all_standards`` adds how every standard would judge.
     ``on_failure`` is handed every case that fails, and what it returns is noted with the result; ``on_outcome`` every
     outcome before it is judged. ``third_party`` is the folder in which the dual standard finds its third-party
-    results, ``repro_options`` what a repro line says of who serves the calls.
+    results, ``repro_options`` what a repro line says of who serves the calls. ``rerun`` hands the executor also the
+    cases that bring their outputs along.
     """
 
     product: str | None = None
@@ -65,6 +67,7 @@ class Settings:
     on_outcome: Callable[[Case, Call, Outcome], None] | None = None
     third_party: str | None = None
     repro_options: tuple[str, ...] = ()
+    rerun: bool = False
 
 
 def run_cases(
@@ -75,13 +78,24 @@ def run_cases(
     Each result is complete when it is yielded. Raises UsageError where the inputs are not those that
     ``inputs_sha256`` names.
     """
-    earlier = Earlier()
+    earlier, given = Earlier(), Given()
     for case in cases:
-        yield run_case(case, settings, executor or Host(), earlier)
+        yield run_case(case, settings, executor or Host(), earlier, given)
 
 
-def run_case(case: Case, settings: Settings, executor: Executor, earlier: Earlier | None = None) -> Result:
-    """Run and judge one case. ``earlier`` holds the outputs of the calls before it, and then its own."""
+def run_case(
+    case: Case,
+    settings: Settings,
+    executor: Executor,
+    earlier: Earlier | None = None,
+    given: Given | None = None,
+) -> Result:
+    """Run and judge one case. ``earlier`` holds the outputs of the calls before it, and then its own.
+
+    ``given`` takes the executor's place where the case brings its outputs along.
+    """
+    if case.got and not settings.rerun:
+        executor = given or Given()
     product = product_of(case, executor, settings.product)
     result = Result(case, product, executor.name, Verdict(Word.SKIP))
     made: _Made | None = None

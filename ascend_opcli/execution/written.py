@@ -10,7 +10,7 @@ from ascend_opcli.model import Call, Case, Outcome
 from ascend_opcli.operators.contract import unchecked
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors import exchange
-from ascend_opcli.tensors.returned import NoResult, Results, read_outputs
+from ascend_opcli.tensors.returned import NoResult, Results, given_outputs, read_outputs
 
 NAME = "outputs"
 
@@ -47,6 +47,35 @@ class Written:
             return outcome
         found = tuple(self._shortcuts.found(operator, case, call, outcome))
         return Outcome(self.name, outputs=outputs, findings=found, served_by=str(folder))
+
+
+class Given:
+    """Judges the outputs that a case brings along: another machine has made them, and nothing is run."""
+
+    name = NAME
+    product: str | None = None
+
+    def __init__(self) -> None:
+        self._shortcuts = Shortcuts()
+
+    def refuse(self, operator: Operator, case: Case, product: str) -> Outcome | None:  # noqa: ARG002
+        """A case that expects a refusal has no outputs."""
+        return no_status(case, self.name)
+
+    def run(self, operator: Operator, case: Case, call: Call) -> Outcome:
+        """The outputs under ``got``."""
+        refused = no_status(case, self.name)
+        if refused is not None:
+            return refused
+        hazard = unchecked(operator, case.arguments)
+        if hazard is not None:
+            return Outcome(self.name, findings=(f"not checked by the operator: {hazard}",))
+        outputs, wrong = given_outputs(case.got, call)
+        outcome = Outcome(self.name, outputs=outputs, findings=tuple(wrong))
+        if not outputs:
+            return outcome
+        found = tuple(self._shortcuts.found(operator, case, call, outcome))
+        return Outcome(self.name, outputs=outputs, findings=found)
 
 
 class Keeper:

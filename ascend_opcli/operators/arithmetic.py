@@ -13,6 +13,7 @@ from ascend_opcli.operators.operator import (
     Arguments,
     Divergence,
     OutputRule,
+    Undefined,
     attribute_value,
     first_spec,
 )
@@ -53,32 +54,35 @@ def power(self: Any, exponent: Any) -> Any:
     )
 
 
-def _quotient(self: Any, other: Any) -> Any:
-    """The quotient that is cut or floored: the kernels round it to float32 first."""
-    return (self.astype(np.float32) / other.astype(np.float32)).astype(self.dtype)
+def _quotient(self: Any, other: Any, word: str) -> Any:
+    """The quotient that is cut or floored: the kernels round it to float32 first, that of doubles to float64."""
+    if np.result_type(self, other).kind == "c":
+        raise Undefined("a complex quotient has no integer part")
+    kernel = np.float64 if word == "float64" else np.float32
+    return (self.astype(kernel) / other.astype(kernel)).astype(self.dtype)
 
 
-def truncated(self: Any, other: Any) -> Any:
+def truncated(self: Any, other: Any, *, word: str) -> Any:
     if self.dtype.kind in "biu":
         whole = (self - np.fmod(self, other)) // np.where(other == 0, 1, other)
         return np.where(other == 0, 0, whole).astype(self.dtype)
-    return np.trunc(_quotient(self, other))
+    return np.trunc(_quotient(self, other, word))
 
 
-def floored(self: Any, other: Any) -> Any:
+def floored(self: Any, other: Any, *, word: str) -> Any:
     if self.dtype.kind in "biu":
         return np.floor_divide(self, other)
-    return np.floor(_quotient(self, other))
+    return np.floor(_quotient(self, other, word))
 
 
-def div_mod(self: Any, other: Any, mode: Any) -> Any:
+def div_mod(self: Any, other: Any, mode: Any, *, word: str) -> Any:
     if mode == 0:
         # Integers reach the division as float32.
         held = [
             v.astype(np.float32).astype(np.float64) if v.dtype.kind in "biu" else v for v in (self, other)
         ]
         return held[0] / held[1]
-    return truncated(self, other) if mode == 1 else floored(self, other)
+    return truncated(self, other, word=word) if mode == 1 else floored(self, other, word=word)
 
 
 def _div_mod_out(*joining: str) -> OutputRule:
@@ -168,8 +172,9 @@ _COMPLEX = {np.dtype(np.float32): np.complex64, np.dtype(np.float64): np.complex
 
 _FLOORS = (
     Divergence(
-        "a float quotient is rounded to float32 before it is floored or cut: PyTorch's floor_divide corrects it by the"
-        " remainder and can be smaller by 1 where the quotient rounds up to a whole number"
+        "a float quotient is rounded to float32 (of float64 to float64) before it is floored or cut: PyTorch's"
+        " floor_divide corrects it by the remainder and can be smaller by 1 where the quotient rounds up to a whole"
+        " number"
     ),
     Divergence("integers divided by 0 are not documented; the reference gives 0"),
 )

@@ -43,6 +43,9 @@ def operators() -> dict[str, Operator]:
         optimisers,
         ordering,
         pooling,
+        quantisation,
+        quantisation_by_data,
+        quantised_norms,
         reductions,
         renorms,
         softmax,
@@ -52,7 +55,16 @@ def operators() -> dict[str, Operator]:
     families = (
         *(activations, arithmetic, comparison, elementwise, fills, foreach, losses, margins),
         *(class_losses, fused_products, indexing, layout, matmul, normalised, norms, optimisers, ordering),
-        *(pooling, reductions, renorms, softmax, windows),
+        *(
+            pooling,
+            quantisation,
+            quantisation_by_data,
+            quantised_norms,
+            reductions,
+            renorms,
+            softmax,
+            windows,
+        ),
     )
     found = {op.name: op for family in families for op in family.OPERATORS}
     found |= {op.name: op for op in _with_contracts().values()}
@@ -67,9 +79,12 @@ def _by_short_name() -> dict[str, Operator]:
 def find(name: str) -> Operator:
     """The operator called ``logit_grad`` or ``aclnnLogitGrad``: one with a reference, else a documented one.
 
+    The name of its phase 1, ``aclnnLogitGradGetWorkspaceSize``, stands for it too.
+
     Raises UnknownOperator with the nearest right name.
     """
     word = name.strip()[:200]
+    word = word.removesuffix("GetWorkspaceSize") or word
     wanted = snake(word)
     found = _with_contracts().get(wanted) or _by_short_name().get(wanted)
     if found is not None:

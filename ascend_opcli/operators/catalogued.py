@@ -156,7 +156,7 @@ def _documented(row: Sequence[Any], lists: Sequence[Sequence[str]]) -> Documente
     name, kind, way, dtypes, formats, ranks, strided, empty, optional = filled
     may_be_null = bool(optional) if optional is not None else name.endswith("Optional")
     return Documented(
-        Param(name, kind, way, may_be_null, const=way == "in"),
+        Param(name, kind, way, may_be_null, const=way == "in" and kind != "char"),
         tuple(lists[dtypes]) if dtypes is not None else (),
         tuple(lists[formats]) if formats is not None else (),
         tuple(ranks) if ranks is not None else None,

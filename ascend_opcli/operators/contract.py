@@ -180,7 +180,7 @@ def tensor(arguments: Arguments, name: str) -> TensorSpec | None:
     return first_spec(arguments.get(name))
 
 
-def _words(items: Sequence[str]) -> str:
+def words_of(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
@@ -202,7 +202,7 @@ class NotNull:
             yield Variation(f"{name}=null", {name: None})
 
     def text(self) -> str:
-        return f"{_words(self.names)} must not be null"
+        return f"{words_of(self.names)} must not be null"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ class DtypeIn:
         for name in self.names:
             spec = tensor(arguments, name)
             if spec is not None and spec.dtype not in accepted:
-                return f"{name} is {spec.dtype}, accepted are {_words(accepted)} on {product}"
+                return f"{name} is {spec.dtype}, accepted are {words_of(accepted)} on {product}"
         return None
 
     def breaks(self, arguments: Arguments, product: str) -> Iterator[Variation]:
@@ -240,10 +240,10 @@ class DtypeIn:
             for accepted in self.dtypes.values()
         }
         said = [
-            f"{_words(dtypes)}" + ("" if len(lists) == 1 else f" on {_words(on)}")
+            f"{words_of(dtypes)}" + ("" if len(lists) == 1 else f" on {words_of(on)}")
             for dtypes, on in lists.items()
         ]
-        return f"dtype of {_words(self.names)}: {'; '.join(said)}"
+        return f"dtype of {words_of(self.names)}: {'; '.join(said)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +330,7 @@ class OnProduct:
             yield Variation(f"product={other}", {}, other)
 
     def text(self) -> str:
-        return f"the kernel is registered for {_words(self.products)}"
+        return f"the kernel is registered for {words_of(self.products)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +390,7 @@ class Rank:
 
     def text(self) -> str:
         low = f"{self.low} to " if self.low else "at most "
-        return f"rank of {_words(self.names)} is {low}{self.high}"
+        return f"rank of {words_of(self.names)} is {'' if self.low == self.high else low}{self.high}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,7 +425,7 @@ def no_private_format(*names: str) -> Check:
     def how(arguments: Arguments, _product: str) -> list[Variation]:
         return list(_in_private_formats(arguments, names))
 
-    return Check(f"{_words(names)} have no private format", test, how)
+    return Check(f"{words_of(names)} have no private format", test, how)
 
 
 def _in_private_formats(arguments: Arguments, names: Sequence[str]) -> Iterator[Variation]:
@@ -467,7 +467,7 @@ def scalar_castable(names: Sequence[str], to: str) -> Check:
     def how(_arguments: Arguments, _product: str) -> list[Variation]:
         return [Variation(f"{name}=complex64", {name: Attribute(1.0, "complex64")}) for name in names]
 
-    return Check(f"{_words(list(names))} can be cast to {to}", test, how)
+    return Check(f"{words_of(list(names))} can be cast to {to}", test, how)
 
 
 def broadcastable(first: str, second: str) -> Check:

@@ -45,14 +45,22 @@ def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     return np.where(np.isnan(x), nan, np.where(x == np.inf, posinf, np.where(x == -np.inf, neginf, x)))
 
 
-_gamma = np.frompyfunc(lambda v: math.lgamma(v) if v > 0 or v != math.floor(v) else math.inf, 1, 1)
+def _log_gamma(value: float) -> float:
+    if value <= 0 and value == math.floor(value):
+        return math.inf
+    try:
+        return math.lgamma(value)
+    except OverflowError:  # ln gamma(x) is about x ln x
+        return math.inf
+
+
+_gamma = np.frompyfunc(_log_gamma, 1, 1)
 
 
 def _lgamma(x: Any) -> Any:
     finite = np.where(np.isfinite(x), x, 1.0)
-    return np.where(np.isnan(x), x, np.where(np.isinf(x), np.inf, _gamma(finite).astype(np.float64))).astype(
-        x.dtype
-    )
+    found = np.asarray(_gamma(finite), np.float64)
+    return np.where(np.isnan(x), x, np.where(np.isinf(x), np.inf, found)).astype(x.dtype)
 
 
 UNARY: Mapping[str, Row] = {

@@ -25,8 +25,8 @@ BLOCK = 1 << 15
 class Golden:
     """What a call should give.
 
-    ``outputs`` hold float64 (complex128) values not yet rounded to the output's dtype, or integers; an output
-    that the operator does not define for the call is not among them.
+    ``outputs`` hold float64 (complex128) values not yet rounded to the output's dtype, or integers; one of which
+    nobody has said what it holds in such a call is not among them.
     ``branches`` count elements by branch. ``either`` gives flat indices of elements for which the other
     side's value is as right, with those values. ``divergences`` are those that the data touch, ``remarks`` what
     else a report should say of where the golden comes from.
@@ -145,6 +145,7 @@ def result_shapes(operator: Operator, call: Call) -> dict[str, Shape | tuple[Sha
     return {
         name: tuple(np.shape(m) for m in made) if isinstance(made, tuple) else np.shape(made)
         for name, made in zip(names, result, strict=True)
+        if made is not None
     }
 
 
@@ -298,10 +299,12 @@ class _Sink:
             results = (tuple(results),)
         if len(results) != len(self._names):
             raise ReferenceFailure(_miscounted(len(results), len(self._names)))
+        if results and all(result is None for result in results):
+            raise ReferenceFailure("the reference gives None: nothing that could be judged")
         for i, result in enumerate(results):
             spec = self._specs[i]
-            if result is None:  # not defined for this call: nothing to judge by, and some value for the host
-                self._whole[i] = None if self._exact else np.zeros(spec.shape, numpy_dtype(spec.dtype))
+            if result is None:
+                self._undefined(i, spec)
             elif isinstance(spec, tuple):
                 self._whole[i] = tuple(self._finish(r, s) for r, s in zip(result, spec, strict=True))
             elif position is None:
@@ -311,6 +314,12 @@ class _Sink:
                 if self._whole[i] is None:
                     self._whole[i] = np.empty(spec.count, part.dtype)
                 self._whole[i][position : position + part.size] = part
+
+    def _undefined(self, place: int, spec: Any) -> None:
+        """An output of which nobody has said what it holds: it has no golden, and zeros as host result."""
+        if not isinstance(spec, TensorSpec):
+            raise ReferenceFailure(f"the reference gives nothing for the list {self._names[place]}")
+        self._whole[place] = None if self._exact else np.zeros(spec.shape, numpy_dtype(spec.dtype))
 
     def rounded(self, results: Sequence[Any]) -> list[np.ndarray]:
         """One block of every output, flat."""
@@ -340,9 +349,8 @@ class _Sink:
     def outputs(self) -> Arrays:
         made: dict[str, Any] = {}
         for name, spec, whole in zip(self._names, self._specs, self._whole, strict=True):
-            if whole is None:
-                continue
-            made[name] = whole if isinstance(spec, tuple) else whole.reshape(spec.shape)
+            if whole is not None:
+                made[name] = whole if isinstance(spec, tuple) else whole.reshape(spec.shape)
         return made
 
 

@@ -36,6 +36,9 @@ from ascend_opcli.tensors.dtypes import DTYPES, name_of
 SAME, FLOAT, BOOL = "same", "float", "bool"
 """What a row gives: the promoted dtype, the same with integers as float32, or bool."""
 
+WORD = "word"
+"""Keyword by which a row's function is told the dtype in which its operands meet, before the run widened it."""
+
 _SAMPLES: Mapping[str, float] = {"clipValueMin": -0.5, "clipValueMax": 0.5, "min": -0.5, "max": 0.5}
 _SCALARS = ("aclScalar", "aclScalarList")
 
@@ -44,7 +47,8 @@ _SCALARS = ("aclScalar", "aclScalarList")
 class Row:
     """One operator of a table.
 
-    ``function`` takes inputs and attributes in the prototype's order; its defaults are the attributes'.
+    ``function`` takes inputs and attributes in the prototype's order; its defaults are the attributes'. One with
+    a keyword ``word`` is told the dtype in which the operands meet.
     ``joining`` names aclScalars whose dtype counts in the promotion, ``apart`` tensors that stand outside it
     (masks, indices). ``exact`` rounds an aclScalar to the tensors' own dtype. ``data`` bounds the default data
     of the tensors, one pair for all or one for each. ``shape`` follows the broadcast of the inputs unless a
@@ -147,11 +151,13 @@ def taken(signature: Signature) -> tuple[Param, ...]:
 def reference_of(signature: Signature, one: Row) -> Reference:
     """The reference under the operator's own names: operands promoted, the row's function applied."""
     params = taken(signature)
+    asks = not isinstance(one.function, np.ufunc) and WORD in inspect.signature(one.function).parameters
 
     # Names come as keywords: one of the catalog's parameters is called lambda, which no Python signature holds.
     def reference(**values: Any) -> Any:
         word, wide = _meeting(params, one, values)
-        made = one.function(*(_ready(p, one, values[p.name], word, wide) for p in params))
+        told = {WORD: word} if asks else {}
+        made = one.function(*(_ready(p, one, values[p.name], word, wide) for p in params), **told)
         if one.checks is not None:
             one.checks(made, values["call"])
         return made

@@ -23,6 +23,7 @@ from ascend_opcli.operators.contract import (
     tensor,
     to_dtype,
     to_shape,
+    words_of,
 )
 from ascend_opcli.operators.kernels import Registration
 from ascend_opcli.operators.operator import Arguments, broadcast_shape
@@ -114,8 +115,11 @@ class Elementwise:
                 yield Variation(f"{name}={'x'.join(map(str, longer))}", changes)
 
     def text(self) -> str:
+        have = "has" if len(self.outputs) == 1 else "have"
+        if len(self.inputs) == 1:
+            return f"{words_of(self.outputs)} {have} the shape of {self.inputs[0]}"
         return (
-            f"{', '.join(self.inputs)} broadcast, and {', '.join(self.outputs)} has the shape that they give"
+            f"{words_of(self.inputs)} broadcast, and {words_of(self.outputs)} {have} the shape that they give"
         )
 
 
@@ -168,7 +172,8 @@ def of_elementwise(signature: Signature) -> tuple[Rule, ...]:
     if any(p.is_list for p in signature.params):
         return ()
     inputs, outputs = (tuple(p.name for p in ps) for ps in (signature.inputs, signature.outputs))
-    return (Elementwise(inputs, outputs),)
+    # An in-place tensor that is the only one has its own shape.
+    return (Elementwise(inputs, outputs),) if inputs != outputs or len(inputs) > 1 else ()
 
 
 def _pointers(params: Sequence[Lists]) -> list[Rule]:

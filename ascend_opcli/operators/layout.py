@@ -128,6 +128,8 @@ def _diag_made(self: Any, diagonal: Any) -> Any:
 
 
 def _times(repeats: Any) -> Any:
+    if not isinstance(repeats, np.ndarray) and int(repeats) < 0:
+        raise Undefined(f"{int(repeats)} repeats")
     return repeats.reshape(-1) if isinstance(repeats, np.ndarray) else int(repeats)
 
 
@@ -470,7 +472,7 @@ OPERATORS = (
                 self.dtype, _with_size(self.shape, dim, self.shape[axis_of(dim, len(self.shape))] * int(repeats))
             ),
             sample_attributes={"repeats": 2, "dim": 1, "outputSize": 6}),
-    declare("RepeatInterleaveTensor", lambda repeats, _size: np.repeat(np.arange(repeats.size), repeats.reshape(-1)),
+    declare("RepeatInterleaveTensor", lambda repeats, size: _interleaved(np.arange(repeats.size), repeats, 0, size),
             "out = every position of repeats as often as it says",
             lambda repeats, size: (repeats.dtype, [size]),
             sample_shape=(3,), short={"repeats": lambda _d, shape: ("int64", shape)},

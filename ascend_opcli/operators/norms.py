@@ -41,13 +41,13 @@ def _affine(values: Any, weight: Any, bias: Any) -> Any:
 # --- root mean square -----------------------------------------------------------------------------------------
 
 
-def _rms(x: Any, gamma: Any, eps: Any) -> tuple[Any, Any]:
+def rms(x: Any, gamma: Any, eps: Any) -> tuple[Any, Any]:
     rstd = _root(_mean(x * x, _last(x, gamma.ndim)), eps)
     return x * rstd * gamma, rstd
 
 
 def _gemma(x: Any, gamma: Any, eps: Any) -> tuple[Any, Any]:
-    return _rms(x, gamma + gamma.dtype.type(1), eps)
+    return rms(x, gamma + gamma.dtype.type(1), eps)
 
 
 def _rms_slope(dy: Any, x: Any, rstd: Any, gamma: Any) -> tuple[Any, Any]:
@@ -59,25 +59,25 @@ def _rms_slope(dy: Any, x: Any, rstd: Any, gamma: Any) -> tuple[Any, Any]:
     return dx, (dy * straight).sum(axis=lead, dtype=dy.dtype)
 
 
-def _add_rms(x1: Any, x2: Any, gamma: Any, eps: Any) -> tuple[Any, Any, Any]:
+def add_rms(x1: Any, x2: Any, gamma: Any, eps: Any) -> tuple[Any, Any, Any]:
     x = x1 + x2
-    return (*_rms(x, gamma, eps), x)
+    return (*rms(x, gamma, eps), x)
 
 
 def _inplace_add_rms(x1: Any, x2: Any, gamma: Any, eps: Any) -> tuple[Any, Any, Any]:
-    y, rstd, x = _add_rms(x1, x2, gamma, eps)
+    y, rstd, x = add_rms(x1, x2, gamma, eps)
     return y, x, rstd
 
 
 def _add_rms_cast(x1: Any, x2: Any, gamma: Any, eps: Any) -> tuple[Any, Any, Any, Any]:
-    y, rstd, x = _add_rms(x1, x2, gamma, eps)
+    y, rstd, x = add_rms(x1, x2, gamma, eps)
     return y, y, rstd, x
 
 
 # --- layers ---------------------------------------------------------------------------------------------------
 
 
-def _standard(x: Any, axes: tuple[int, ...], eps: Any) -> tuple[Any, Any, Any]:
+def standard(x: Any, axes: tuple[int, ...], eps: Any) -> tuple[Any, Any, Any]:
     mean = _mean(x, axes)
     away = x - mean
     rstd = _root(_mean(away * away, axes), eps)
@@ -85,7 +85,7 @@ def _standard(x: Any, axes: tuple[int, ...], eps: Any) -> tuple[Any, Any, Any]:
 
 
 def _layer(input: Any, normalized: Any, weight: Any, bias: Any, eps: Any, _mode: Any = None) -> Any:
-    made, mean, rstd = _standard(input, _last(input, len(ints(normalized))), eps)
+    made, mean, rstd = standard(input, _last(input, len(ints(normalized))), eps)
     return _affine(made, weight, bias), mean, rstd
 
 
@@ -120,12 +120,12 @@ def _other_mean(input: Any, normalizedShape: Any, mean: Any) -> bool:
 
 def _deep(x: Any, gx: Any, beta: Any, gamma: Any, alpha: Any, eps: Any) -> tuple[Any, Any, Any]:
     total = x * x.dtype.type(alpha) + gx
-    made, mean, rstd = _standard(total, _last(x, gamma.ndim), eps)
+    made, mean, rstd = standard(total, _last(x, gamma.ndim), eps)
     return mean, rstd, made * gamma + beta
 
 
-def _adaptive(x: Any, scale: Any, shift: Any, weight: Any, bias: Any, eps: Any) -> tuple[Any, Any, Any]:
-    made, mean, rstd = _standard(x, (x.ndim - 1,), eps)
+def adaptive(x: Any, scale: Any, shift: Any, weight: Any, bias: Any, eps: Any) -> tuple[Any, Any, Any]:
+    made, mean, rstd = standard(x, (x.ndim - 1,), eps)
     rows = (*x.shape[:-2], 1, x.shape[-1])
     grown = scale if scale.shape == x.shape else scale.reshape(rows)
     moved = shift if shift.shape == x.shape else shift.reshape(rows)
@@ -137,7 +137,7 @@ def _adaptive(x: Any, scale: Any, shift: Any, weight: Any, bias: Any, eps: Any) 
 
 def _group(self: Any, gamma: Any, beta: Any, group: Any, eps: Any) -> tuple[Any, Any, Any]:
     count, channels = self.shape[:2]
-    made, mean, rstd = _standard(self.reshape(count, int(group), -1), (2,), eps)
+    made, mean, rstd = standard(self.reshape(count, int(group), -1), (2,), eps)
     column = (1, channels, *[1] * (self.ndim - 2))
     weight = None if gamma is None else gamma.reshape(column)
     bias = None if beta is None else beta.reshape(column)
@@ -152,7 +152,7 @@ def _group_norm(
     return _group(self, gamma, beta, group, eps)
 
 
-def _group_silu(
+def group_silu(
     self: Any, gamma: Any, beta: Any, group: Any, eps: Any, silu: Any = True
 ) -> tuple[Any, Any, Any]:
     made, mean, rstd = _group(self, gamma, beta, group, eps)
@@ -160,7 +160,7 @@ def _group_silu(
 
 
 def _stats(input: Any, eps: Any) -> tuple[Any, Any]:
-    _, mean, rstd = _standard(input, (0, *range(2, input.ndim)), eps)
+    _, mean, rstd = standard(input, (0, *range(2, input.ndim)), eps)
     return mean.reshape(-1), rstd.reshape(-1)
 
 
@@ -227,14 +227,14 @@ _MEAN = Divergence(
 )
 
 OPERATORS = (
-    declare("RmsNorm", _rms, f"yOut = {_RMS}", _rms_made, **_GAMMA),
+    declare("RmsNorm", rms, f"yOut = {_RMS}", _rms_made, **_GAMMA),
     declare("GemmaRmsNorm", _gemma, "yOut = x rstd (1 + gamma), rstd = 1 / sqrt(mean of x^2 + epsilon)",
             _rms_made, **_GAMMA),
     declare("RmsNormGrad", _rms_slope,
             "dxOut = rstd (dy gamma - x rstd mean of (dy gamma x rstd)), dgammaOut = sum of dy x rstd by row",
             lambda _dy, x, _rstd, gamma: [(x.dtype, x.shape), ("float32", gamma.shape)],
             short={"gamma": _width, "rstd": _lead}, data={"rstd": uniform(0.5, 2.0)}),
-    declare("AddRmsNorm", _add_rms, f"xOut = x1 + x2, yOut = {_RMS}", _add_rms_made, **_GAMMA),
+    declare("AddRmsNorm", add_rms, f"xOut = x1 + x2, yOut = {_RMS}", _add_rms_made, **_GAMMA),
     declare("InplaceAddRmsNorm", _inplace_add_rms, f"x2Ref = x1Ref + x2Ref = x, x1Ref = {_RMS}",
             lambda x1, _x2, gamma, _eps: _rms_made(x1, gamma)[1:], **_GAMMA),
     declare("AddRmsNormCast", _add_rms_cast, f"xOut = x1 + x2, y1Out and y2Out = {_RMS}",
@@ -258,19 +258,19 @@ OPERATORS = (
                 *[("float32", _rows(x.shape, len(gamma.shape)))] * 2, (x.dtype, x.shape)
             ],
             short={"beta": _width, "gamma": _width}, sample_attributes={"alpha": 0.5, "epsilon": 1e-5}),
-    declare("AdaLayerNorm", lambda *a: _adaptive(*a)[0], "out = the norm of x, times 1 + scale, plus shift",
+    declare("AdaLayerNorm", lambda *a: adaptive(*a)[0], "out = the norm of x, times 1 + scale, plus shift",
             lambda x, *_rest: (x.dtype, x.shape),
             short={**_WEIGHTS, **dict.fromkeys(("scale", "shift"), lambda d, s: (d, (*s[:-2], s[-1])))}, **_EPS),
-    declare("AdaLayerNormV2", _adaptive, "out = the norm of x, times 1 + scale, plus shift",
+    declare("AdaLayerNormV2", adaptive, "out = the norm of x, times 1 + scale, plus shift",
             lambda x, *_rest: [(x.dtype, x.shape), *[(x.dtype, _rows(x.shape, 1))] * 2],
             short={**_WEIGHTS, **dict.fromkeys(("scale", "shift"), lambda d, s: (d, (*s[:-2], 1, s[-1])))}, **_EPS),
     declare("GroupNorm", _group_norm, "out = the norm of each group of channels, times gamma, plus beta",
             lambda self, _gamma, _beta, _N, _C, _HxW, group, _eps: _group_made(self, group),
             sample_attributes={"N": 2, "C": 6, "HxW": 5, "group": 3, "eps": 1e-5}, **_GROUPS),
-    declare("GroupNormSilu", _group_silu, "out = silu of the norm of each group of channels, times gamma, plus beta",
+    declare("GroupNormSilu", group_silu, "out = silu of the norm of each group of channels, times gamma, plus beta",
             lambda self, _gamma, _beta, group, _eps: _group_made(self, group),
             sample_attributes={"group": 3, "eps": 1e-5}, **_GROUPS),
-    declare("GroupNormSiluV2", _group_silu, "out = the norm of each group of channels, then silu where activateSilu",
+    declare("GroupNormSiluV2", group_silu, "out = the norm of each group of channels, then silu where activateSilu",
             lambda self, _gamma, _beta, group, _eps, _silu: _group_made(self, group), defaults={},
             sample_attributes={"group": 3, "eps": 1e-5, "activateSilu": True}, **_GROUPS),
     declare("BatchNormStats", _stats, "mean and invstd = 1 / sqrt(variance + eps) of each channel",

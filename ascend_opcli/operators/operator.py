@@ -61,16 +61,17 @@ class Operator:
 
     ``reference`` is called with the inputs by aclnn name and the attributes as keywords, floats in the dtype
     of the run (float64 for the golden, ``compute`` for the host result), integers as they are, attributes as
-    NumPy scalars of the dtype in ``held``; it returns an array or a tuple in output order, None in it for an
-    output whose values the operator does not define for the call, which is then not judged. Where it has a
-    keyword ``kernel_dtype`` it is told the dtype that ``rounds_to`` gives, by ``dtypes`` the dtype words of
-    the tensors as they were before the run widened them, by ``serves`` whether this run gives the ``golden``
-    (float64) or the ``host`` result (compute dtype), by ``run_dtype`` that dtype, and by ``call`` the whole call.
+    NumPy scalars of the dtype in ``held``; it returns an array or a tuple in output order, with None in place of an
+    output of which nobody has said what it holds in such a call. Where it has a keyword ``kernel_dtype`` it is told the
+    dtype that ``rounds_to`` gives, by ``dtypes`` the dtype words of the tensors as they were before the run widened
+    them, by ``serves`` whether this run gives the ``golden`` (float64) or the ``host`` result (compute dtype), by
+    ``run_dtype`` that dtype, and by ``call`` the whole call.
 
     ``rounds_to`` is the dtype in which the kernel writes before a cast to the output's own dtype, where that
     can differ. ``branches`` maps the same arguments to named masks. ``either`` returns a mask of elements
-    for which both sides of a threshold are right, and the values of the other side. ``flat_like`` names
-    inputs that the kernel reads as flat memory of another's size. ``sample_shape`` and ``sample_attributes``
+    for which both sides of a threshold are right, and the values of the other side; they are those of the output
+    ``either_of``, of every output where that is None. ``flat_like`` names inputs that the kernel reads as flat
+    memory of another's size. ``sample_shape`` and ``sample_attributes``
     make an ordinary call of it. ``operations`` and ``moved`` count what a call does and the bytes that it touches,
     where :mod:`cost` cannot know. ``generic`` marks a contract made of the documents' lists
     alone. ``custom`` marks an operator that nobody has documented,
@@ -98,6 +99,7 @@ class Operator:
     rounds_to: Callable[[Mapping[str, str | None]], str | None] | None = None
     branches: Callable[..., dict[str, np.ndarray]] | None = None
     either: Callable[..., tuple[np.ndarray, np.ndarray] | None] | None = None
+    either_of: str | None = None
     flat_like: Mapping[str, str] = field(default_factory=dict)
     divergences: tuple[Divergence, ...] = ()
     odd: Callable[[Arguments], list[Variation]] | None = None

@@ -36,12 +36,17 @@ def _window_means(values: Any, axis: int, count: int) -> Any:
     last = -(-(np.arange(count) + 1) * length // max(count, 1))
     if not values.size or not count:
         return np.zeros((*values.shape[:axis], count, *values.shape[axis + 1 :]), values.dtype)
+    if length % count == 0:
+        if length == count:
+            return values
+        boxes = values.reshape(*values.shape[:axis], count, length // count, *values.shape[axis + 1 :])
+        return boxes.sum(axis=axis + 1) / values.dtype.type(length // count)
     # An end may be the length itself, which reduceat takes for no place: one more element stands there.
-    rows = np.moveaxis(values, axis, 0)
-    rows = np.concatenate([rows, np.zeros_like(rows[:1])])
-    sums = np.add.reduceat(rows, np.stack([first, last], axis=1).reshape(-1), axis=0)[::2]
-    counts = (last - first).astype(values.dtype).reshape(-1, *[1] * (rows.ndim - 1))
-    return np.moveaxis(sums / counts, 0, axis)
+    more = np.zeros((*values.shape[:axis], 1, *values.shape[axis + 1 :]), values.dtype)
+    rows = np.concatenate([values, more], axis)
+    sums = np.add.reduceat(rows, np.stack([first, last], axis=1).reshape(-1), axis=axis)
+    picked = sums[(slice(None),) * axis + (slice(None, None, 2),)]
+    return picked / (last - first).astype(values.dtype).reshape(-1, *[1] * (values.ndim - 1 - axis))
 
 
 def _adaptive_shape(self: Any, outputSize: Any) -> Any:

@@ -75,11 +75,11 @@ def _or_refuse(rule: TensorRule) -> TensorRule:
 
 def _reference(signature: Signature, function: Callable[..., Any]) -> Reference:
     names = [p.name for p in taken(signature)]
-    told = "dtypes" in inspect.signature(function).parameters
+    told = [n for n in ("dtypes", "call") if n in inspect.signature(function).parameters]
     outputs = signature.outputs
 
     def reference(**values: Any) -> Any:
-        more = {"dtypes": values["dtypes"]} if told else {}
+        more = {n: values[n] for n in told}
         try:
             made = function(*(values[n] for n in names), **more)
         except IndexError as error:  # the kernel would read or write what is not the tensor's

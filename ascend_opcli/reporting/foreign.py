@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ascend_opcli.casefile.loader import FOREIGN
+from ascend_opcli.casefile.loader import FOREIGN, INVENTED
 from ascend_opcli.model import Fill, Generator, Result, TensorSpec, Word
 from ascend_opcli.reporting.escape import one_line
 from ascend_opcli.reporting.wording import count_text
@@ -44,6 +44,10 @@ def _file(path: str, results: Sequence[Result]) -> Iterator[str]:
         yield f"  {count:,} {one_line(reason)}"
     if len(kinds) > REASONS:
         yield f"  and {len(kinds) - REASONS} more reasons; -v or --json show every case"
+    invented = sum(INVENTED in r.case.tags for r in judged)
+    if invented:
+        with_them = f"{count_text(invented, 'case')} with invented values"
+        yield f"  {with_them}: the dump holds statistics alone, no result of the other machine was judged"
     yield from _weak(judged)
 
 

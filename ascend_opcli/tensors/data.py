@@ -268,10 +268,17 @@ def check(data: Data, dtype: str, shape: Shape) -> None:
         if isinstance(data, Generator):
             _generator(data.kind)(data.args, part(dtype) if data.kind in COMPLEX_PARTS else dtype, count)
         elif isinstance(data, FromFile):
-            files.fits(data.path, data.key, dtype, shape)
+            if data.transposed and len(shape) < 2:
+                raise ValueError(f"the shape {list(shape)} has no two axes to swap")
+            files.fits(data.path, data.key, dtype, _stored_shape(data, shape))
         if len(data.specials) > count:
             raise ValueError(f"{len(data.specials)} specials do not fit into {count} elements")
         literals(data.specials, dtype)
+
+
+def _stored_shape(data: FromFile, shape: Shape) -> Shape:
+    """The shape under which a file holds a tensor of that shape."""
+    return (*shape[:-2], shape[-1], shape[-2]) if data.transposed else shape
 
 
 def generate(
@@ -296,7 +303,10 @@ def generate(
     if isinstance(data, Derived):
         raise ValueError(f"'{name}' is derived from other inputs")
     if isinstance(data, FromFile):
-        result = np.array(files.read(data.path, data.key, dtype, shape)[start:stop])
+        values = files.read(data.path, data.key, dtype, _stored_shape(data, shape))
+        if data.transposed:
+            values = values.reshape(_stored_shape(data, shape)).swapaxes(-1, -2).reshape(-1)
+        result = np.array(values[start:stop])
         # The place of a file says nothing about the data: it is left out of the key.
         key = _key(seed, name, shape, "file", ())
     else:

@@ -188,7 +188,9 @@ def write(
     for name, tensor in tensors(call):
         given[name] = _input(folder, name, tensor, format, inputs=inputs)
     (folder / OUTPUTS).mkdir(exist_ok=True)
-    returned = {n: {**_spec(spec), "file": _place(OUTPUTS, n, format)} for n, spec in members(call.outputs)}
+    returned: dict[str, Any] = {n: None for n, spec in call.outputs.items() if spec is None}
+    for name, spec in members(call.outputs):
+        returned[name] = {**_spec(spec), "file": _place(OUTPUTS, name, format)}
     for name, array in members(golden or {}):
         returned[name]["golden"] = _file(folder, GOLDEN, name, array, format)
     for name, array in members(outputs or {}):

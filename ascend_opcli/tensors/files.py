@@ -1,4 +1,4 @@
-"""Reading the values of a tensor from .npy, .npz and raw .bin files that nobody vouches for.
+"""Reading the values of a tensor from .npy, .npz, .pt and raw .bin files that nobody vouches for.
 
 Nothing is unpickled, headers are bounded, and no more is read or allocated than the tensor that was asked
 for has.
@@ -26,6 +26,7 @@ import numpy as np
 
 from ascend_opcli.errors import did_you_mean
 from ascend_opcli.model import Shape
+from ascend_opcli.tensors import torch_file
 from ascend_opcli.tensors.dtypes import DTYPES, DType, integer_range, round_to
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 
@@ -42,7 +43,7 @@ _PLAIN = re.compile(r"[<>|=]?([biufcV]\d{1,2}|\?)")
 class FileInfo:
     """What a file says about itself.
 
-    ``format`` is npy, npz or bin; ``dtype`` NumPy's name of the dtype and ``shape``, both None for .bin and
+    ``format`` is npy, npz, pt or bin; ``dtype`` NumPy's name of the dtype and ``shape``, both None for .bin and
     for an .npz of which no member was chosen; ``nbytes`` the bytes of the data; ``keys`` the members of an
     .npz.
     """
@@ -72,6 +73,9 @@ def describe(path: str, key: str | None = None) -> FileInfo:
     size = _size(path)
     if format == "bin":
         return FileInfo(format, None, None, size)
+    if format == "pt":
+        tensor = torch_file.header(path)
+        return FileInfo(format, tensor.dtype, tensor.shape, tensor.nbytes)
     if format == "npy":
         header = _npy_header(path, size)
         return FileInfo(format, header.dtype.name, header.shape, header.nbytes)
@@ -91,6 +95,8 @@ def fits(path: str, key: str | None, dtype: str, shape: Shape) -> None:
     size = _size(path)
     if format == "bin":
         _check_bin(path, size, want, shape)
+    elif format == "pt":
+        _check_torch(path, torch_file.header(path), want, shape)
     elif format == "npy":
         _check_header(path, _npy_header(path, size), want, shape)
     else:
@@ -106,8 +112,8 @@ def read(path: str, key: str | None, dtype: str, shape: Shape) -> np.ndarray:
     .npy and .npz: the shape must be ``shape`` or flat of the same count. Floats and integers are rounded to
     a float dtype; integers must lie within an integer dtype; floats do not become integers, complex not
     real, only 0 and 1 become bool. uint16, and NumPy's V2, count as the bits of a declared bfloat16, V1 as
-    those of a float8. .bin: raw little-endian values of the dtype, exactly as many as the shape has.
-    ValueError otherwise.
+    those of a float8. .pt: one tensor as torch.save writes it. .bin: raw little-endian values of the dtype,
+    exactly as many as the shape has. ValueError otherwise.
     """
     want = dtype_of(dtype)
     format = _format(path, key)
@@ -116,6 +122,10 @@ def read(path: str, key: str | None, dtype: str, shape: Shape) -> np.ndarray:
         _check_bin(path, size, want, shape)
         with _sentence(path):
             return _native(np.fromfile(path, _little(want)), want)
+    if format == "pt":
+        _check_torch(path, torch_file.header(path), want, shape)
+        tensor = torch_file.mapped(path).reshape(-1)
+        return tensor if tensor.dtype == want.numpy else _converted(path, tensor, want)
     if format == "npy":
         header = _npy_header(path, size)
         _check_header(path, header, want, shape)
@@ -146,6 +156,8 @@ def mapped(path: str, key: str | None = None) -> np.ndarray:
     size = _size(path)
     if format == "bin":
         raise ValueError(f"{path} holds raw bytes")
+    if format == "pt":
+        return torch_file.mapped(path)
     if format == "npy":
         header, start = _npy_header(path, size), 0
     else:
@@ -196,11 +208,11 @@ def put(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 def _format(path: str, key: str | None) -> str:
     suffix = os.path.splitext(path)[1].lower()
-    if suffix not in (".npy", ".npz", ".bin"):
-        raise ValueError(f"{path}: data files end in .npy, .npz or .bin")
+    if suffix not in (".npy", ".npz", ".bin", *torch_file.SUFFIXES):
+        raise ValueError(f"{path}: data files end in .npy, .npz, .bin or .pt")
     if key is not None and suffix != ".npz":
         raise ValueError(f"{path}: only an .npz has members, '{key}' cannot be chosen")
-    return suffix[1:]
+    return "pt" if suffix in torch_file.SUFFIXES else suffix[1:]
 
 
 @contextmanager
@@ -388,6 +400,14 @@ def _check_header(path: str, header: _Header, want: DType, shape: Shape) -> None
     )
     if refused:
         raise ValueError(f"{path} holds {header.dtype.name}, which does not become {want.name} without loss")
+
+
+def _check_torch(path: str, header: torch_file.Header, want: DType, shape: Shape) -> None:
+    numpy = DTYPES[header.dtype].numpy
+    if numpy.isbuiltin != 1 and header.dtype != want.name:
+        raise ValueError(f"{path} holds {header.dtype}, not {want.name}")
+    if header.dtype != want.name or header.shape != tuple(shape):
+        _check_header(path, _Header(numpy, header.shape, False, 0), want, shape)
 
 
 def _is_bits(numpy: np.dtype[Any], want: DType) -> bool:

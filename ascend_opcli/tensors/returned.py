@@ -6,15 +6,16 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ascend_opcli.model import Call, TensorSpec
-from ascend_opcli.tensors import exchange
-from ascend_opcli.tensors.dtypes import DTYPES
+from ascend_opcli.model import Call, Data, FromFile, TensorSpec
+from ascend_opcli.tensors import exchange, torch_file
+from ascend_opcli.tensors.data import generate
+from ascend_opcli.tensors.dtypes import DTYPES, name_of
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.tensors.saved import opened
 
@@ -99,13 +100,18 @@ def read_outputs(folder: Path, call: Call) -> tuple[exchange.Arrays, list[str]]:
     wrong += changed_inputs(folder, call)
     if wrong:
         return {}, wrong
+    return _grouped(found, call), []
+
+
+def _grouped(found: Mapping[str, np.ndarray], call: Call) -> exchange.Arrays:
+    """Arrays by member as arrays and lists by output."""
     grouped: dict[str, Any] = {}
     for name, spec in call.outputs.items():
         if isinstance(spec, tuple):
             grouped[name] = tuple(found[f"{name}[{i}]"] for i in range(len(spec)))
         elif spec is not None:
             grouped[name] = found[name]
-    return grouped, []
+    return grouped
 
 
 def read_output(folder: Path, name: str, spec: TensorSpec) -> np.ndarray:
@@ -122,17 +128,59 @@ def read_output(folder: Path, name: str, spec: TensorSpec) -> np.ndarray:
     shown = path.relative_to(folder)
     if not path.resolve().is_relative_to(folder.resolve()):
         raise NoResult(f"OUTSIDE: {name}: {shown} leads out of its folder")
+    return _whole(path, str(path), name, str(shown), spec)
+
+
+def _whole(path: Path, place: str, name: str, shown: str, spec: TensorSpec) -> np.ndarray:
+    """The tensor at a place, ``PATH`` or ``PATH:KEY``; NoResult where it is not one of that dtype and shape."""
     try:
         if path.suffix == ".bin":
             size, needed = path.stat().st_size, spec.count * DTYPES[spec.dtype].itemsize
             if size != needed:
                 want = f"{spec.dtype} {list(spec.shape)}"
                 raise NoResult(f"WRONG SIZE: {name}: {shown} has {size:,} bytes, {want} has {needed:,}")
-        return opened(str(path), spec.dtype, spec.shape)
+        return opened(place, spec.dtype, spec.shape)
     except (ValueError, OSError) as error:
-        said = str(error).replace(str(path), str(shown))
+        said = str(error).replace(str(path), shown)
         kind = "WRONG SHAPE" if "shape" in said else "WRONG DTYPE" if "holds" in said else "UNREADABLE"
         raise NoResult(f"{kind}: {name}: {said}") from None
+
+
+def given_outputs(given: Mapping[str, Data], call: Call) -> tuple[exchange.Arrays, list[str]]:
+    """The outputs of a call as a case names them, and what is wrong with them, a sentence each; then there are none."""
+    found: dict[str, np.ndarray] = {}
+    wrong: list[str] = []
+    for name, spec in exchange.members(call.outputs):
+        try:
+            found[name] = _given(given[name], name, spec)
+        except NoResult as error:
+            wrong.append(str(error))
+    return ({}, wrong) if wrong else (_grouped(found, call), [])
+
+
+def _given(data: Data, name: str, spec: TensorSpec) -> np.ndarray:
+    if not isinstance(data, FromFile):
+        flat = generate(data, dtype=spec.dtype, shape=spec.shape, seed=0, name=name)
+        return flat.reshape(spec.shape)
+    path, shown = Path(data.path), os.path.basename(data.path)
+    if not path.is_file():
+        raise NoResult(f"MISSING: {name}: there is no {shown}")
+    place = f"{data.path}:{data.key}" if data.key else data.path
+    if path.suffix.lower() not in torch_file.SUFFIXES:
+        return _whole(path, place, name, shown, spec)
+    # Not by PyTorch: what it takes beside plain tensors is not for files of strangers.
+    try:
+        values = torch_file.mapped(data.path)
+    except ValueError as error:
+        raise NoResult(f"UNREADABLE: {name}: {str(error).replace(data.path, shown)}") from None
+    held = name_of(values.dtype)
+    if held != spec.dtype:
+        raise NoResult(f"WRONG DTYPE: {name}: {shown} holds {held}, not {spec.dtype}")
+    if values.shape != spec.shape:
+        raise NoResult(
+            f"WRONG SHAPE: {name}: {shown} has the shape {list(values.shape)}, not {list(spec.shape)}"
+        )
+    return values
 
 
 def changed_inputs(folder: Path, call: Call) -> list[str]:

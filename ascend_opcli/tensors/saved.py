@@ -12,7 +12,7 @@ import numpy as np
 
 from ascend_opcli.errors import SurroundingsError, did_you_mean
 from ascend_opcli.model import Shape
-from ascend_opcli.tensors import files
+from ascend_opcli.tensors import files, torch_file
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import name_of
 
@@ -102,6 +102,12 @@ def _typed(path: str, values: np.ndarray, dtype: str | None) -> np.ndarray:
 
 
 def _torch(path: str, key: str | None) -> np.ndarray:
+    if key is None:
+        # One plain tensor needs no PyTorch, which takes a second to import; whatever else is PyTorch's own.
+        try:
+            return torch_file.mapped(path)
+        except torch_file.NotPlain:
+            pass
     try:
         import torch
     except ImportError:

@@ -18,6 +18,27 @@ def choose(
     A rule that was set for the whole run, file or operator and speaks of floats only does not reach
     integer and boolean outputs, nor one for integers the others: the next one in order serves those.
     """
+    return of_class(_chosen(output, dtype, case, operator_standard, override), dtype, operator_standard)
+
+
+def of_class(choice: StandardChoice, dtype: str, operator_standard: str | None) -> StandardChoice:
+    """The rule of a choice for the class of the operator: integers that are quantised floats go by ``quant``.
+
+    The double benchmark has that rule for them. What speaks of floats only leaves them to the operator, even where a
+    case asks for it by name: its equality is for integers that are computed.
+    """
+    if operator_standard != "quant" or DTYPES[dtype].kind not in ("int", "uint"):
+        return choice
+    if choice.name == "dual":
+        return StandardChoice("quant", {}, f"{choice.origin} (dual: the class of quantising operators)")
+    if not covers(choice.name, dtype):
+        return StandardChoice("quant", {}, f"operator ({choice.name} of {choice.origin} is for floats)")
+    return choice
+
+
+def _chosen(
+    output: str, dtype: str, case: Case, operator_standard: str | None, override: StandardChoice | None
+) -> StandardChoice:
     passed: StandardChoice | None = None
     for choice in _in_order(output, case, operator_standard, override):
         if covers(choice.name, dtype) or choice.origin.startswith("expect.standard"):

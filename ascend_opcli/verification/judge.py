@@ -10,6 +10,7 @@ from ascend_opcli.model import Alternative, Census, Element, Number, OutputRepor
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import numpy_dtype, spacing
 from ascend_opcli.tensors.flat import spread
+from ascend_opcli.verification.choice import of_class
 from ascend_opcli.verification.elements import figures
 from ascend_opcli.verification.flat import take
 from ascend_opcli.verification.metrics import Metrics, Patches
@@ -133,9 +134,11 @@ def side_by_side(
     written: np.ndarray | None = None,
     third: np.ndarray | None = None,
     threads: int | None = None,
+    operator_standard: str | None = None,
 ) -> tuple[Alternative, ...]:
     """How every standard that covers ``dtype`` would judge, each with its own numbers; see :func:`judge_output`.
 
+    ``operator_standard`` tells the class of the operator, of which some standards have rules of their own.
     Without a third-party result the dual standard is left out. Nothing can be said of arrays that do not fit.
     """
     dtype = dtype_of(dtype).name
@@ -143,7 +146,7 @@ def side_by_side(
         return ()
     made = []
     for name in STANDARDS:
-        standard = make(StandardChoice(name), dtype)
+        standard = make(of_class(StandardChoice(name), dtype, operator_standard), dtype)
         if not covers(name, dtype) or (standard.whole == "dual" and third is None):
             continue
         patches = None if either is None else _nearer(got, golden, dtype, standard, either)

@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -110,6 +110,7 @@ def judge_outputs(
     """
     reports: list[OutputReport] = []
     unjudged: list[str] = []
+    undefined: list[str] = []
     ignored: list[str] = []
     third = ThirdParty(case, operator, call, outcome)
     warnings: list[str] = []
@@ -122,10 +123,11 @@ def judge_outputs(
         if explicit is not None:
             wanted = expected_values(explicit, spec, name, spread=isinstance(got, Streamed))
         if wanted is None:
-            unjudged.append(name)
+            (unjudged if golden is None else undefined).append(name)
             continue
         choice = third_party_of(choose(name, spec.dtype, case, operator.standard, override), third_party)
         either = golden.either if golden is not None and explicit is None else None
+        either = either if operator.either_of in (None, name) else None
         report, failing = judge_and_locate(
             name,
             got,
@@ -149,6 +151,7 @@ def judge_outputs(
                 third=third.host(name)
                 if third_party is None
                 else third.result(_dual(third_party), name, spec),
+                operator_standard=operator.standard,
             )
             report = dataclasses.replace(report, standards=others)
         if not report.passed:
@@ -203,11 +206,12 @@ def judge_outputs(
         return Verdict(
             Word.SKIP, f"cannot judge: no reference and no expected values for {', '.join(unjudged)}"
         )
+    if undefined and not reports and not outcome.findings:
+        return Verdict(Word.SKIP, f"cannot judge: {_undefined(undefined)}")
     if unjudged:
-        why = "for want of a reference and of expected values"
-        if golden is not None:
-            why = "since the operator does not define its values for this call"
-        notes.append(f"not judged, {why}: {', '.join(unjudged)}")
+        notes.append(f"not judged, for want of a reference and of expected values: {', '.join(unjudged)}")
+    if undefined:
+        notes.append(f"not judged: {_undefined(undefined)}")
     if ignored:
         notes.append(f"ignored as the case asks: {', '.join(ignored)}")
     failed = [r for r in reports if not r.passed]
@@ -303,6 +307,12 @@ def _pairs(got: np.ndarray, golden: np.ndarray) -> tuple[tuple[float, float], ..
     with np.errstate(all="ignore"):
         ours, theirs = (take(a, places).astype(np.float64).tolist() for a in (got, golden))
     return tuple(zip(theirs, ours, strict=True))
+
+
+def _undefined(names: Sequence[str]) -> str:
+    return (
+        f"what {' and '.join(names)} {'hold' if len(names) > 1 else 'holds'} in such a call is not documented"
+    )
 
 
 def _members(

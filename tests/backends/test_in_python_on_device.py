@@ -80,3 +80,19 @@ def test_run_case_on_a_device(environment: dict[str, str], case_file: CaseFile, 
     assert done.returncode == 1
     assert "AssertionError: FAIL a.yaml::a  (aclnnLogitGrad, " in done.stderr
     assert "161002" in done.stderr
+
+
+def test_the_plugins_timeout_and_device_reach_the_worker(
+    environment: dict[str, str], case_file: CaseFile, tmp_path: Path, load_plugin: tuple[str, ...]
+) -> None:
+    case_file(FOUR)
+    command = ("-m", "pytest", "-v", "-p", "no:cacheprovider", *load_plugin, "--opcli-backend=device")
+    environment["SIM_CANN_FAULT"] = "aclnnLogitGrad:hang@2"
+    done = python(environment, tmp_path, *command, "--opcli-timeout=1", "a.yaml")
+    # The worker that takes the place of a hanging one counts its calls anew.
+    assert "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    assert "hang: no answer within 1 s" in done.stdout
+    del environment["SIM_CANN_FAULT"]
+    done = python(environment, tmp_path, *command, "--opcli-device=99", "a.yaml")
+    assert "4 errors" in done.stdout, done.stdout + done.stderr
+    assert "aclrtSetDevice" in done.stdout

@@ -197,6 +197,8 @@ def test_files(text: str, message: str) -> None:
         ("{dtype: float32, shape: [], repeat: 0}", "f.yaml:3:39: repeat must lie between 1 and 1000000, not 0"),
         ("{dtype: float32, shape: [], deterministic: full}", "f.yaml:3:46: deterministic must be a whole number, not 'full'"),
         ("{dtype: float32, shape: [], known_issue: {expires: 2026-01-01}}", "f.yaml:3:44: known_issue needs a reason"),
+        ("{dtype: float32, shape: [], known_issue: ''}", "f.yaml:3:44: known_issue needs a reason"),
+        ("{dtype: float32, shape: [], known_issue: {reason: ''}}", "f.yaml:3:53: known_issue needs a reason"),
         ("{dtype: float32, shape: [], known_issue: {reason: r, expires: 2026-13-01}}", "f.yaml:3:65: known_issue.expires is a date, such as 2026-12-31"),
         ("{dtype: float32, shape: [], only: {backend: hots}}", "f.yaml:3:47: only.backend is host or device, not 'hots'; did you mean 'host'?"),
         ("{dtype: float32, shape: [], only: {cann: new}}", "f.yaml:3:44: only.cann is a version, such as '>=8.5', not 'new'"),

@@ -315,6 +315,12 @@ def test_a_case_that_cannot_be_a_call_says_why(one: Any, case: Any, said: str) -
         ("double_benchmark", "dual", {}, "ATK standard double_benchmark"),
         ("random_bm", "random", {}, "ATK standard random_bm"),
         (
+            "stand_quantize",
+            "quant",
+            {},
+            "ATK standard stand_quantize, which executors register as |got - golden| <= 1 in int64",
+        ),
+        (
             {"single_bm": {"type": "vector_fused"}},
             "single",
             {"type": "vector_fused"},
@@ -341,7 +347,7 @@ def test_standards_by_our_names(one: Any, acc: Any, name: str, numbers: Any, ori
 
 
 @pytest.mark.parametrize(
-    "acc", ["stand_quantize", "binary_standard_v2", {"mine": {}}, 7, {"single_bm": {"type": "x"}}]
+    "acc", ["stand_quantise", "binary_standard_v2", {"mine": {}}, 7, {"single_bm": {"type": "x"}}]
 )
 def test_an_unknown_standard_is_never_a_pass(one: Any, acc: Any, opcli: Any, tmp_path: Path) -> None:
     case = one(add_case(acc=acc))

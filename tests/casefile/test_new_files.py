@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections import Counter
 from pathlib import Path
@@ -85,11 +86,32 @@ def test_a_new_file_passes_on_the_host(opcli: Opcli, tmp_path: Path, op: str, su
     path = tmp_path / f"{op}.yaml"
     done = opcli("cases", "new", op, "--suite", suite.value, "--max-elements", 256, "--pairwise", "-o", path)
     assert done.code == 0, done.err
-    # At the borders a float32 intermediate may overflow where the golden does not: that is what they are for.
-    picked = ["-k", "not border and not inf"] if suite is Suite.ECOSYSTEM else []
-    ran = opcli("run", path, *picked)
+    ran = opcli("run", path)
     assert ran.code == 0, ran.out[-2000:] + ran.err
     assert " FAIL" not in ran.out
+
+
+OVERFLOWING = ["layer_norm", "var", "std", "adaptive_avg_pool2d", "binary_cross_entropy_with_logits"]
+
+
+@pytest.mark.parametrize(
+    "op", [*OVERFLOWING, "cumprod", "sinc", "lgamma", "repeat_interleave_tensor", "pow_tensor_tensor"]
+)
+def test_what_overflows_in_the_reference_too_is_a_known_issue_of_the_suite(
+    opcli: Opcli, case_file: CaseFile, op: str
+) -> None:
+    """At a border float32 overflows where the golden in float64 does not: a kernel cannot be blamed for it."""
+    text = opcli("cases", "new", op, "--suite", "ecosystem", "--max-elements", 256, "--pairwise").out
+    done = opcli("run", case_file(text), "--json", "-")
+    results = json.loads(done.out)["results"]
+    assert done.code == 0
+    assert {r["verdict"] for r in results} <= {"PASS", "KNOWN", "SKIP"}
+    known = [r["name"] for r in results if r["verdict"] == "KNOWN"]
+    assert all("border" in name or "complex" in name for name in known)
+    assert any("upper-border" in name for name in known) or op not in OVERFLOWING
+    assert not any(
+        "fixed: remove the mark" in note for r in results for note in r["notes"] if "border" in r["name"]
+    )
 
 
 def test_the_file_says_what_the_parameters_are() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 import pytest
@@ -18,7 +19,7 @@ def test_the_list_names_each_operator_both_ways(opcli: Opcli) -> None:
     assert "aclnnBatchNormElemtBackward" in out
 
 
-@pytest.mark.parametrize("name", ["logit_grad", "aclnnLogitGrad"])
+@pytest.mark.parametrize("name", ["logit_grad", "aclnnLogitGrad", "aclnnLogitGradGetWorkspaceSize"])
 def test_show_takes_both_names(opcli: Opcli, name: str) -> None:
     out = opcli("ops", "show", name).out
     assert (
@@ -154,6 +155,21 @@ def test_the_case_that_show_prints_runs(opcli: Opcli, case_file: CaseFile) -> No
         text = out.partition("\na case\n")[2].partition("\n\n")[0]
         done = opcli("run", case_file(textwrap.dedent(text), f"{name}.yaml"))
         assert done.code == 0, done.out + done.err
+
+
+def test_a_text_is_declared_as_the_headers_declare_it(opcli: Opcli) -> None:
+    assert "char *approximate" in opcli("ops", "show", "aclnnGeluBackwardV2").out
+    assert "const char" not in opcli("ops", "show", "aclnnGeluBackwardV2").out
+
+
+def test_rules_read_as_sentences(opcli: Opcli) -> None:
+    """One rank is no range, and a tensor alone does not broadcast with itself."""
+    for name in ("mv", "inplace_acos", "acos", "inplace_add", "add", "foreach_acos"):
+        out = " ".join(opcli("ops", "show", name).out.split())
+        for low, high in re.findall(r"rank of .*? is (\d+) to (\d+)", out):
+            assert low != high, name
+        for inputs in re.findall(r": ([^:;]+) broadcast, and", out):
+            assert " and " in inputs, name
 
 
 def test_show_marks_a_generated_entry_and_its_table(opcli: Opcli) -> None:

@@ -268,8 +268,8 @@ def test_repeat_demands_identical_bytes(judge: Any, monkeypatch: pytest.MonkeyPa
     assert judge(text)["a"]["verdict"] == "PASS"
     real, calls = host.run, []
 
-    def unsteady(operator: Any, call: Any) -> Any:
-        outcome = real(operator, call)
+    def unsteady(*given: Any) -> Any:
+        outcome = real(*given)
         calls.append(1)
         outcome.outputs["out"][0] += np.float32(len(calls) == 3) * 1e-6
         return outcome
@@ -299,3 +299,28 @@ def test_a_refusal_needs_no_data_however_large_it_would_be(judge: Any) -> None:
             expect: {status: 161001}
     """)
     assert results["a"]["verdict"] == "PASS"
+
+
+def test_an_accepted_call_that_the_reference_cannot_take_is_not_judged(judge: Any) -> None:
+    """The documents' lists refuse a null pointer and 33 axes; a case that says they are accepted may know better."""
+    deep = [1] * 32 + [2]
+    results = judge(f"""
+        op: floor_div
+        defaults:
+          inputs: {{self_x: {{dtype: float32, shape: [4]}}, self_y: {{dtype: float32, shape: [4]}}}}
+          expect: {{status: ACL_SUCCESS}}
+        cases:
+          - {{name: null-input, inputs: {{self_y: null}}}}
+          - {{name: null-output, outputs: {{out: null}}}}
+          - name: deep
+            inputs: {{self_x: {{dtype: float32, shape: {deep}}}, self_y: {{dtype: float32, shape: {deep}}}}}
+          - {{name: refused, inputs: {{self_y: null}}, expect: {{status: 161001}}}}
+    """)
+    for name, why in (("null-input", "self_y is null"), ("null-output", "out is null")):
+        assert results[name]["verdict"] == "SKIP"
+        assert results[name]["reason"] == (
+            f"cannot judge: the reference cannot take the call; the documented lists alone would refuse the call: {why}"
+        )
+    assert results["deep"]["verdict"] == "SKIP"
+    assert results["deep"]["reason"] == "cannot judge: self_x has 33 axes, NumPy works with 32 at most"
+    assert results["refused"]["verdict"] == "PASS"

@@ -295,6 +295,9 @@ def test_product_and_standard_reach_the_run(project: pytest.Pytester) -> None:
         ("--opcli-standard=ecosytem", "--opcli-standard: *did you mean 'ecosystem'*"),
         ("--opcli-standard=ulp:mx=1", "--opcli-standard: *did you mean 'max'*"),
         ("--opcli-backend=hots", "*invalid choice: 'hots'*"),
+        ("--opcli-device=one", "*--opcli-device: invalid * value: 'one'"),
+        ("--opcli-timeout=0", "*--opcli-timeout: invalid * value: '0'"),
+        ("--opcli-timeout=nan", "*--opcli-timeout: invalid * value: 'nan'"),
     ],
 )
 def test_a_wrong_word_of_an_option_is_a_usage_error(project: pytest.Pytester, option: str, said: str) -> None:
@@ -302,6 +305,25 @@ def test_a_wrong_word_of_an_option_is_a_usage_error(project: pytest.Pytester, op
     result = project.runpytest(option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{said}"])
+
+
+def test_code_runs_only_where_it_is_allowed(project: pytest.Pytester) -> None:
+    (project.path / "own.py").write_text("def twice(self):\n    return self * 2\n", "utf-8")
+    write(
+        project,
+        """
+        opcli: 1
+        op: aclnnMine
+        signature: aclnnStatus aclnnMineGetWorkspaceSize(const aclTensor *self, aclTensor *out)
+        reference: own.py:twice
+        cases:
+          - name: one
+            inputs: {self: {dtype: float32, shape: [2], data: [1, 2]}}
+            expect: {outputs: {out: [2, 4]}}
+        """,
+    )
+    project.runpytest().assert_outcomes(skipped=1)
+    project.runpytest("--opcli-allow-code").assert_outcomes(passed=1)
 
 
 def test_a_device_that_is_not_there_is_an_error_of_every_case(

@@ -24,7 +24,7 @@ from operator_calls import identical, run, tensor
 from ascend_opcli.model import Attribute, Fill, Generator, TensorSpec
 from ascend_opcli.operators import catalog, catalogued
 from ascend_opcli.operators.contract import predict
-from ascend_opcli.operators.evaluate import BLOCK
+from ascend_opcli.operators.evaluate import BLOCK, UndefinedResult
 from ascend_opcli.operators.families import Row, build, declare, row, taken
 from ascend_opcli.operators.promotion import operand, promote, scalar_word, to_float, with_scalar
 from ascend_opcli.operators.special import erf, erfc, erfinv, normal_cdf, sigmoid, softplus
@@ -319,6 +319,23 @@ def test_integer_division_cuts_or_floors():
     assert out_of("FmodTensor", self=a, other=b)[0].tolist()[:5] == [1, -1, 1, -1, 0]
     assert out_of("RemainderTensorTensor", self=a, other=b)[0].tolist()[:5] == [1, 1, -1, -1, 0]
     assert out_of("Div", self=a, other=b)[0].tolist() == [3.5, -3.5, -3.5, 3.5, 2.0, INF]
+
+
+@pytest.mark.parametrize("name", ["FloorDivide", "FloorDivides", "DivMod", "DivMods"])
+def test_a_quotient_of_doubles_is_not_rounded_to_float32(name):
+    """2^24 + 1 is no float32; 16777217.5 is floored to it."""
+    extra = {"mode": 2} if name.startswith("DivMod") else {}
+    other = 2.0 if name.endswith("s") else tensor("float64", [2.0])
+    for values in out_of(name, self=tensor("float64", [33554435.0, -33554435.0]), other=other, **extra):
+        assert values.tolist() == [16777217.0, -16777218.0]
+    if "mode" in extra:
+        for values in out_of(name, self=tensor("float64", [33554435.0, -33554435.0]), other=other, mode=1):
+            assert values.tolist() == [16777217.0, -16777217.0]
+
+
+def test_a_complex_quotient_has_no_integer_part():
+    with pytest.raises(UndefinedResult, match="no integer part"):
+        out_of("DivMod", self=tensor("complex64", [1j]), other=tensor("complex64", [1.0]), mode=1)
 
 
 def test_integer_powers():

@@ -232,7 +232,7 @@ def test_what_is_no_file(tmp_path):
     refuses(tmp_path / "none.npy", "cannot be read: No such file")
     (tmp_path / "folder.npy").mkdir()
     refuses(tmp_path / "folder.npy", "not a regular file")
-    refuses(tmp_path / "x.pt", "end in .npy, .npz or .bin")
+    refuses(tmp_path / "x.txt", "end in .npy, .npz, .bin or .pt")
     os.mkfifo(tmp_path / "pipe.bin")
     refuses(tmp_path / "pipe.bin", "not a regular file")
 

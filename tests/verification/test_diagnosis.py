@@ -36,6 +36,7 @@ from ascend_opcli.verification.diagnosis import table as rules
 from ascend_opcli.verification.diagnosis.diagnose import NO_PATTERN
 from ascend_opcli.verification.earlier import Earlier, Left
 from ascend_opcli.verification.judge import judge_and_locate
+from ascend_opcli.verification.standards import parse
 
 RNG = np.random.default_rng(20)
 EXACT = StandardChoice("exact")
@@ -55,7 +56,7 @@ def said(
     standard: str = "ecosystem",
     **more: object,
 ) -> str:
-    choice = StandardChoice(standard)
+    choice = parse(standard)
     return diagnose("out", got, wanted, dtype=dtype, choice=choice, **more).sentence  # type: ignore[arg-type]
 
 
@@ -539,6 +540,19 @@ def cut(exact: np.ndarray, dtype: str) -> np.ndarray:
     near = round_to(exact, dtype)
     bits = near.view(f"u{near.itemsize}")
     return (bits - (np.abs(widen(near, np.float64)) > np.abs(exact)).astype(bits.dtype)).view(near.dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_standard_finer_than_the_dtype_is_named_not_the_kernel(dtype: str) -> None:
+    """Half a step of bfloat16 is 2^-9 of a value, of float16 2^-12: nothing in these dtypes is within 1e-5."""
+    wanted = values()
+    fine = "allclose:rtol=1e-5,atol=0"
+    sentence = said(round_to(wanted, dtype), wanted, dtype=dtype, standard=fine)
+    assert sentence.startswith(f"got is the golden rounded to {dtype} in ")
+    assert sentence.endswith("wrong elements: the standard allows less than that rounding")
+    # A kernel that is wrong beyond its rounding is not excused.
+    off = said(round_to(wanted * 1.5, dtype), wanted, dtype=dtype, standard=fine)
+    assert "allows less than" not in off
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

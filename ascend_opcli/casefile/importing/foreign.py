@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ascend_opcli.casefile.build import Setting, build
-from ascend_opcli.casefile.importing import atk, msopst, texts, ttk
+from ascend_opcli.casefile.importing import atk, manifest, msopst, msprobe, texts, ttk
 from ascend_opcli.casefile.importing.written import Resolve, Written
 from ascend_opcli.casefile.tree import Mapping, Scalar, clip, from_plain
 from ascend_opcli.errors import CaseFileError, OpcliError
@@ -19,18 +19,23 @@ from ascend_opcli.operators.operator import Operator
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: its name, whether the beginning of a file is of it, and what its text holds."""
+    """A format: its name, whether the beginning of a file is of it, and what its text holds.
+
+    ``cases`` is None for opcli's own, the manifest, whose mistakes are refused as those of a case file.
+    """
 
     name: str
     suffix: str
     recognises: Callable[[str], bool]
-    cases: Callable[[str, str, Resolve], Iterator[Written]]
+    cases: Callable[[str, str, Resolve], Iterator[Written]] | None
 
 
 FORMATS = (
     Format("ATK JSON", ".json", atk.recognises, atk.cases),
     Format("msopst JSON", ".json", msopst.recognises, msopst.cases),
+    Format("msprobe dump", ".json", msprobe.recognises, msprobe.cases),
     Format("TTK CSV", ".csv", ttk.recognises, ttk.cases),
+    Format(manifest.NAME, ".json", manifest.recognises, None),
 )
 
 
@@ -49,6 +54,8 @@ def load(path: str, setting: Setting) -> tuple[Case, ...]:
     found = recognise(path)
     if found is None:
         raise CaseFileError(f"{clip(path)} is in no format that opcli reads")
+    if found.cases is None:
+        return manifest.load(path, setting)
     builder = Builder(setting)
     made = tuple(builder.case(written) for written in found.cases(texts.read(path), path, builder.resolve))
     if not made:

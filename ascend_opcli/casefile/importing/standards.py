@@ -21,7 +21,11 @@ _ATK: Mapping[str, str | dict[str, Any]] = {
     "equal": "exact",
     "double_benchmark": "dual",
     "random_bm": "random",
+    "stand_quantize": "quant",
 }
+_REGISTERED = {"stand_quantize": ", which executors register as |got - golden| <= 1 in int64"}
+"""Rules that are not ATK's own: what the published executors that register them mean by the name."""
+
 _TYPES = ("high_precision", "high_performance", "vector_fused")
 _POWER = re.compile(r"\s*(\d+)\s*\*\*\s*(-?\d{1,4})\s*")
 
@@ -47,6 +51,7 @@ def of_atk(acc: Any) -> Choice:
             f"cannot judge: the standard {clip(name)} is not known; an executor may define it{near}",
         )
     chosen = _ATK[name]
+    origin += _REGISTERED.get(name, "")
     if name == "single_bm" and numbers:
         return _single(numbers, origin)
     return chosen, origin, ""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ascend_opcli.casefile.build import Declared, Setting
 from ascend_opcli.casefile.discover import STDIN, SUFFIXES, Found, Target, pick
 from ascend_opcli.casefile.expectations import CheckStandard
-from ascend_opcli.casefile.importing import logs
+from ascend_opcli.casefile.importing import logs, manifest, msprobe, texts
 from ascend_opcli.casefile.importing.write import Imported, to_yaml
-from ascend_opcli.casefile.loader import FOREIGN, CaseFile, load_file
+from ascend_opcli.casefile.loader import FOREIGN, INVENTED, CaseFile, load_file
 from ascend_opcli.errors import UsageError
-from ascend_opcli.model import FromFile, TensorSpec
+from ascend_opcli.model import Case, FromFile, TensorSpec
 
 REASONS = 10
 """Reasons that are listed for a file; the YAML has them all."""
@@ -41,14 +42,17 @@ def convert(
     ``declared`` gives the prototype of an operator that the catalog does not have. Raises UsageError for a file
     that is no foreign one, several files for one target, or a target that exists.
     """
-    sources = [t for t in found.targets if not t.path.lower().endswith(SUFFIXES)]
+    sources = [t for t in found.targets if not t.path.lower().endswith(SUFFIXES) or _is_manifest(t.path)]
     others = [t.path for t in found.targets if t not in sources]
     if others and not sources:
         raise UsageError(
-            f"{others[0]} is no case file of another tool: ATK JSON, TTK CSV or msopst JSON, and no log"
+            f"{others[0]} is no case file of another tool: ATK JSON, TTK CSV, msopst JSON, msprobe's dump.json, "
+            "a manifest of tensors or a log"
         )
     if not sources:
-        raise UsageError("nothing to import: no ATK JSON, TTK CSV or msopst JSON is among the paths")
+        raise UsageError(
+            "nothing to import: no ATK JSON, TTK CSV, msopst JSON, dump.json or manifest is among the paths"
+        )
     if len(sources) > 1 and (out is None or _is_file(out)):
         raise UsageError("several files go into a folder: name one with --out DIR")
     targets = [_target(Path(t.path), out) for t in sources]
@@ -67,9 +71,10 @@ def convert(
 
 
 def _imported(source: Target, check_standard: CheckStandard, declared: Declared | None) -> Imported:
-    if source.path.lower().endswith(FOREIGN):
+    if source.path.lower().endswith((*FOREIGN, *SUFFIXES)):
         file = load_file(source.path, check_standard=check_standard, declared=declared)
-        return to_yaml(pick(file, source.picks), Path(source.path).name)
+        remarks = msprobe.REMARKS if any(INVENTED in case.tags for case in file.cases) else ()
+        return to_yaml(pick(file, source.picks), Path(source.path).name, remarks=remarks)
     path = Path(source.path)
     calls = logs.load(source.path, Setting(source.path, path.parent, check_standard, declared=declared))
     file = CaseFile(source.path, (), tuple(call.case for call in calls))
@@ -79,6 +84,10 @@ def _imported(source: Target, check_standard: CheckStandard, declared: Declared 
         remarks=logs.REMARKS,
         notes={call.case.name: call.notes for call in calls},
     )
+
+
+def _is_manifest(path: str) -> bool:
+    return manifest.recognises_yaml(texts.head(path))
 
 
 def _is_file(out: Path) -> bool:
@@ -98,12 +107,19 @@ def _same_folder(source: Path, target: Path | None, one: Imported) -> None:
     if target is None or target.resolve().parent == source.resolve().parent:
         return
     for case in one.kept:
-        for argument in case.arguments.values():
-            if isinstance(argument, TensorSpec) and isinstance(argument.data, FromFile):
+        for data in _data(case):
+            if isinstance(data, FromFile):
                 raise UsageError(
-                    f"{case.id} reads {Path(argument.data.path).name}, which lies beside {source.name}: "
+                    f"{case.id} reads {Path(data.path).name}, which lies beside {source.name}: "
                     f"import it into that folder with --out {source.parent}"
                 )
+
+
+def _data(case: Case) -> Iterator[object]:
+    for argument in case.arguments.values():
+        for spec in argument if isinstance(argument, tuple) else (argument,):
+            yield spec.data if isinstance(spec, TensorSpec) else None
+    yield from case.got.values()
 
 
 def _said(source: str, target: Path | None, one: Imported) -> list[str]:

@@ -107,6 +107,64 @@ def items(text: str, file: str) -> Iterator[tuple[Where, Any]]:
         raise CaseFileError("this is not JSON: something follows the list", lines.where(place))
 
 
+class Objects:
+    """The members of JSON objects one after another, each with its place; values are decoded when they are asked for.
+
+    :meth:`members` begins an object at the reader's place. Between two members either :meth:`value` or the members of
+    the value itself must be read. Raises CaseFileError where the text is no such JSON.
+    """
+
+    def __init__(self, text: str, file: str) -> None:
+        self._text = text
+        self._lines = Lines(text, file)
+        self._decoder = JSONDecoder(object_pairs_hook=_once)
+        self._place = _skip(text, 0)
+
+    def members(self) -> Iterator[tuple[str, Where]]:
+        """Key and place of each member; the reader then stands at its value."""
+        self._mark("{")
+        if self._mark("}", needed=False):
+            return
+        while True:
+            where = self._lines.where(self._place)
+            key = self.value()
+            if not isinstance(key, str):
+                raise CaseFileError("this is not JSON: a key is text", where)
+            self._mark(":")
+            yield key, where
+            if not self._mark(",", needed=False):
+                self._mark("}")
+                return
+
+    def value(self) -> Any:
+        """The value at the reader's place."""
+        begin = self._place
+        try:
+            found, end = self._decoder.raw_decode(self._text, begin)
+        except json.JSONDecodeError as error:
+            raise CaseFileError(f"this is not JSON: {error.msg}", self._lines.where(error.pos)) from None
+        except RecursionError:
+            raise CaseFileError("nested too deep", self._lines.where(begin)) from None
+        except ValueError as error:
+            raise CaseFileError(f"this is not JSON: {clip(str(error))}", self._lines.where(begin)) from None
+        self._place = _skip(self._text, end)
+        return found
+
+    def end(self) -> None:
+        """Refuse what follows."""
+        if self._place < len(self._text):
+            where = self._lines.where(self._place)
+            raise CaseFileError("this is not JSON: something follows the object", where)
+
+    def _mark(self, mark: str, *, needed: bool = True) -> bool:
+        if self._text[self._place : self._place + 1] == mark:
+            self._place = _skip(self._text, self._place + 1)
+            return True
+        if needed:
+            raise CaseFileError(f"this is not JSON: '{mark}' is missing", self._lines.where(self._place))
+        return False
+
+
 def _skip(text: str, place: int) -> int:
     found = _SPACE.match(text, place)
     return found.end() if found else place

@@ -27,6 +27,17 @@ FEW_ULPS = 64
 """Errors up to this size are said in ulp, whatever made them."""
 
 
+def finer_than_rounding(e: Evidence) -> Finding | None:
+    """Nothing is wrong with the output: the standard allows less than the output's dtype can hold."""
+    if not e.is_float:
+        return None
+    share = e.share(e.finite & (e.x == e.rounded) & (np.signbit(e.x) == np.signbit(e.rounded)))
+    if share < NEARLY_ALL:
+        return None
+    text = f"got is the golden rounded to {e.dtype} in {{these}}: the standard allows less than that rounding"
+    return Finding(text, share, complete=True)
+
+
 def other_rounding(e: Evidence) -> Finding | None:
     """Truncation and the like instead of rounding to nearest, ties to even."""
     if not e.is_float or e.dtype == "float64":

@@ -11,6 +11,7 @@ from ascend_opcli.verification.diagnosis.finding import Finding
 Rule = Callable[[Evidence], "Finding | None"]
 
 WHAT: tuple[Rule, ...] = (
+    rounding.finer_than_rounding,
     memory.not_written,
     memory.poison_bytes,
     formula.attribute_ignored,

@@ -1,0 +1,19 @@
+"""Whether the reference itself, in its compute dtype, passes a case that somebody is about to write."""
+
+from __future__ import annotations
+
+from ascend_opcli.casefile.loader import load_text
+from ascend_opcli.execution.runner import Settings, run_cases
+from ascend_opcli.model import Word
+from ascend_opcli.verification.choice import check_for
+
+BAD = (Word.FAIL, Word.ERROR)
+
+
+def host_failure(text: str) -> str | None:
+    """Why the host fails the first case of a file that does fail, None where none does."""
+    cases = load_text(text, "new.yaml", check_standard=check_for).cases
+    for result in run_cases(cases, Settings()):
+        if result.verdict.word in BAD:
+            return result.verdict.reason or result.verdict.word.value
+    return None

@@ -1,0 +1,310 @@
+"""Quantisation whose scale is found in the data: of a row, a channel or a whole tensor, alone or after SwiGLU.
+
+scale = max |x| / D, y = round(x / scale); not symmetrical: scale = (max x - min x) / (D - least), offset =
+D - max x / scale, y = round(x / scale + offset), D and least being the bounds of the output's type. The formulas are
+those of the aclnn documents; where all values are the same the scale would be 0, of which they say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ascend_opcli.model import Shape
+from ascend_opcli.operators.activations import silu
+from ascend_opcli.operators.operator import TensorRule, Undefined, uniform
+from ascend_opcli.operators.quantisation import dequantised
+from ascend_opcli.operators.quantised import ENDS, LARGEST, chosen, coded, groups_of, quantised, unpacked
+from ascend_opcli.operators.structured import declare
+from ascend_opcli.tensors.dtypes import DTYPES, integer_range
+
+_RESERVED = ("atlas_inference", "atlas_training")
+"""Products on which smoothing scales and group indices are parameters without effect, and all is symmetrical."""
+
+# --- scales ---------------------------------------------------------------------------------------------------
+
+
+def symmetric(values: Any, word: str, axis: int | None = -1) -> tuple[Any, Any]:
+    """y and scale of ``values``, the scale with 1 in place of ``axis``, or of every one where that is None."""
+    scale = _checked(values, np.abs(values).max(axis=axis, keepdims=True, initial=0)) / LARGEST[word]
+    return quantised(_bounded(values / scale, word), word), scale
+
+
+def _asymmetric(values: Any, word: str, axis: int | None) -> tuple[Any, Any, Any]:
+    high = values.max(axis=axis, keepdims=True, initial=-np.inf)
+    least = integer_range(word)[0] if DTYPES[word].kind == "int" else -LARGEST[word]
+    span = high - values.min(axis=axis, keepdims=True, initial=np.inf)
+    scale = _checked(values, span) / (LARGEST[word] - least)
+    offset = LARGEST[word] - high / scale
+    return quantised(_bounded(values / scale + offset, word), word), scale, offset
+
+
+def _bounded(values: Any, word: str) -> Any:
+    """The largest value may come out a rounding error beyond the largest of a float8."""
+    return np.clip(values, -LARGEST[word], LARGEST[word]) if DTYPES[word].kind == "float" else values
+
+
+def _checked(values: Any, size: Any) -> Any:
+    if not np.isfinite(values).all():
+        raise Undefined("a value is not finite, and the documents do not say what becomes of the scale")
+    if not size.all():
+        raise Undefined("the scale would be 0, and the documents do not say what becomes of the quotient")
+    return size
+
+
+def _smoothed(x: Any, smooth: Any, group: Any, name: str = "groupIndexOptional") -> Any:
+    """x times the smoothing scales, those of the row's group where there are groups."""
+    if smooth is None:
+        if group is not None:
+            raise Undefined(f"{name} without smoothing scales")
+        return x
+    if group is None:
+        if smooth.size != x.shape[-1]:
+            raise Undefined(f"the smoothing scales are {smooth.size}, the last axis is {x.shape[-1]}")
+        return x * smooth.reshape(-1)
+    if smooth.shape != (group.size, x.shape[-1]):
+        raise Undefined(
+            f"the smoothing scales {list(smooth.shape)} are not one row for each of {group.size} groups"
+        )
+    rows = groups_of(group, int(np.prod(x.shape[:-1], dtype=np.int64)), name)
+    return (x.reshape(-1, x.shape[-1]) * smooth[rows]).reshape(x.shape)
+
+
+# --- alone ----------------------------------------------------------------------------------------------------
+
+
+def _dynamic(x: Any, smooth: Any, dtypes: Any, call: Any) -> Any:
+    """yOut and scaleOut of each row."""
+    smooth = None if call.product in _RESERVED else smooth
+    made, scale = symmetric(_smoothed(x, smooth, None), unpacked(dtypes["yOut"]))
+    return made, scale[..., 0]
+
+
+def _dynamic_v2(x: Any, smooth: Any, group: Any, dstType: Any, dtypes: Any, call: Any) -> Any:
+    """yOut, scaleOut and offsetOut of each row."""
+    if call.product in _RESERVED:
+        raise Undefined(
+            "the product quantises symmetrically, and the documents do not say what offsetOut holds then"
+        )
+    made, scale, offset = _asymmetric(_smoothed(x, smooth, group), chosen(dstType, dtypes["yOut"]), -1)
+    return made, scale[..., 0], offset[..., 0]
+
+
+_AXES: dict[str, int | None] = {"pertoken": -1, "perchannel": -2, "pertensor": None}
+
+
+def _dynamic_v3(
+    x: Any, smooth: Any, group: Any, dstType: Any, symmetrical: Any, quantMode: Any, dtypes: Any
+) -> Any:
+    """yOut, scaleOut and offsetOut of each token, each channel or the tensor."""
+    word = chosen(dstType, dtypes["yOut"])
+    if quantMode not in _AXES:
+        raise Undefined(f"quantMode {quantMode!r} is none of {', '.join(_AXES)}")
+    axis = _AXES[quantMode]
+    if group is not None and axis != -1:
+        raise Undefined("groupIndexOptional is for the mode pertoken")
+    if smooth is not None and axis == -2:
+        if smooth.size != x.shape[-2]:
+            raise Undefined(
+                f"the smoothing scales are {smooth.size}, the axis before the last is {x.shape[-2]}"
+            )
+        values = x * smooth.reshape(-1, 1)
+    else:
+        values = _smoothed(x, smooth, group)
+    if bool(symmetrical):
+        made, scale = symmetric(values, word, axis)
+        return made, _dropped(scale, axis), None
+    made, scale, offset = _asymmetric(values, word, axis)
+    return made, _dropped(scale, axis), _dropped(offset, axis)
+
+
+def _dynamic_v4(
+    x: Any, smooth: Any, group: Any, dst: Any, symmetrical: Any, mode: Any, _dstTypeMax: Any, dtypes: Any
+) -> Any:
+    """The same; dstTypeMax is for hifloat8 alone."""
+    return _dynamic_v3(x, smooth, group, dst, symmetrical, mode, dtypes)
+
+
+def _dropped(values: Any, axis: int | None) -> Any:
+    return values.reshape(1) if axis is None else np.squeeze(values, axis)
+
+
+def _dropped_shape(shape: Shape, mode: str) -> Shape:
+    axis = _AXES.get(mode, -1)
+    return (1,) if axis is None else tuple(d for i, d in enumerate(shape) if i != len(shape) + axis)
+
+
+# --- after SwiGLU ---------------------------------------------------------------------------------------------
+
+
+def _swiglu(x: Any, left: Any) -> Any:
+    if x.shape[-1] % 2:
+        raise Undefined("the last axis of x is odd")
+    a, b = np.split(x, 2, axis=-1)
+    return silu(a) * b if bool(left) else silu(b) * a
+
+
+def _swiglu_quant(
+    x: Any, smooth: Any, offsets: Any, group: Any, left: Any, mode: Any, counted: Any, dst: Any, dtypes: Any
+) -> Any:
+    """yOut; of scaleOut the documents do not say which way round it is, nor what it holds in the static mode."""
+    word = chosen(dst, dtypes["yOut"])
+    act = _swiglu(x, left)
+    if smooth is None:
+        raise Undefined("smoothScalesOptional is null")
+    if int(counted) not in (0, 1):
+        raise Undefined(f"groupListType {int(counted)} is neither 0 nor 1")
+    rows = int(np.prod(act.shape[:-1], dtype=np.int64))
+    if group is None:
+        places = np.zeros(rows, np.int64)
+    else:
+        places = groups_of(np.cumsum(group) if int(counted) else group, rows, "groupIndexOptional")
+    flat = act.reshape(rows, -1)
+    made = flat * _of_groups("smoothScalesOptional", smooth, places, flat, group)
+    if mode in (None, "dynamic"):
+        return symmetric(made, word)[0].reshape(act.shape), None
+    if mode != "static":
+        raise Undefined(f"quantModeOptional {mode!r} is neither dynamic nor static")
+    if offsets is None:
+        raise Undefined("offsetsOptional is null in the static mode")
+    made = made + _of_groups("offsetsOptional", offsets, places, flat, group)
+    return quantised(made, word).reshape(act.shape), None
+
+
+def _of_groups(name: str, values: Any, places: Any, flat: Any, group: Any) -> Any:
+    """[G, N] or [G], a row or a number for each group, as rows of ``flat``."""
+    count = 1 if group is None else group.size
+    if values.shape not in ((count,), (count, flat.shape[-1]), (count, 1)):
+        raise Undefined(f"{name} {list(values.shape)} is neither [{count}, {flat.shape[-1]}] nor [{count}]")
+    return values.reshape(count, -1)[places]
+
+
+def _swiglu_quant_v1(x: Any, smooth: Any, offsets: Any, group: Any, left: Any, mode: Any, dtypes: Any) -> Any:
+    """The same, with groups and int8 only."""
+    if group is None:
+        raise Undefined("groupIndexOptional is null, and the documents know the call with groups only")
+    return _swiglu_quant(x, smooth, offsets, group, left, mode, 0, 2, dtypes)
+
+
+def _dequant_swiglu(
+    x: Any, weight: Any, activation: Any, bias: Any, scale: Any, offset: Any, group: Any, left: Any, mode: Any,
+    dtypes: Any,
+) -> Any:  # fmt: skip
+    """yOut and scaleOut of each row, x being dequantised where it is int32."""
+    if mode != "dynamic":
+        raise Undefined("the documents do not give the formula of the static mode")
+    if group is not None or offset is not None:
+        raise Undefined("the documents do not say what groupIndexOptional and quantOffsetOptional do")
+    if x.dtype.kind == "i":
+        if weight is None:
+            raise Undefined("x is int32 and weightScaleOptional null")
+        x = dequantised(x, weight.reshape(-1), activation, bias)
+    elif any(given is not None for given in (weight, activation, bias)):
+        raise Undefined("x is dequantised already, and there are scales or a bias of it")
+    made, found = symmetric(_smoothed(_swiglu(x, left), scale, None), unpacked(dtypes["yOut"]))
+    return made, found[..., 0]
+
+
+def _dequant_swiglu_v2(
+    x: Any, weight: Any, activation: Any, bias: Any, scale: Any, offset: Any, group: Any, left: Any, mode: Any,
+    dst: Any, roundMode: Any, activateDim: Any, swigluMode: Any, _clamp: Any, _alpha: Any, _bias: Any, dtypes: Any,
+) -> Any:  # fmt: skip
+    """The same with a type of one's own; the plain SwiGLU of the last axis only."""
+    word = chosen(dst, dtypes["yOut"])
+    if roundMode != "rint" or int(swigluMode) != 0 or int(activateDim) not in (-1, x.ndim - 1):
+        raise Undefined("only roundMode rint and swigluMode 0 along the last axis are certain")
+    return _dequant_swiglu(x, weight, activation, bias, scale, offset, group, left, mode, {"yOut": word})
+
+
+# --- declarations ---------------------------------------------------------------------------------------------
+
+
+def _width(dtype: str, shape: Shape) -> tuple[str, Shape]:
+    return dtype, shape[-1:]
+
+
+def _none(_dtype: str, _shape: Shape) -> None:
+    return None
+
+
+def _if_integer(follows: Callable[[Shape], Shape]) -> TensorRule:
+    """A scale of what is to be dequantised; floats are dequantised already."""
+    return lambda dtype, shape: ("float32", follows(shape)) if dtype == "int32" else None
+
+
+def _rows_of_groups(dtype: str, shape: Shape) -> tuple[str, Shape]:
+    return dtype, (3, shape[-1])
+
+
+def _three(_dtype: str, _shape: Shape) -> tuple[str, Shape]:
+    return "int32", (3,)
+
+
+def _by_rows(x: Any, dst: Any = 2) -> list[tuple[str, Shape]]:
+    return [coded(dst, x.shape), *[("float32", x.shape[:-1])] * 2]
+
+
+def _by_mode(x: Any, _smooth: Any, _group: Any, dst: Any, _symmetrical: Any, mode: Any, *_max: Any) -> Any:
+    kept = ("float32", _dropped_shape(x.shape, mode))
+    return [coded(dst, x.shape), kept, kept]
+
+
+def _half(x: Any, dst: Any = 2) -> Any:
+    return [coded(dst, (*x.shape[:-1], x.shape[-1] // 2)), ("float32", x.shape[:-1])]
+
+
+_GROUPS: dict[str, Any] = {
+    "sample_shape": (2, 3, 4),
+    "short": {"smoothScalesOptional": _rows_of_groups, "groupIndexOptional": _three},
+    "data": {"smoothScalesOptional": uniform(0.5, 2.0), "groupIndexOptional": ENDS},
+    "standard": "quant",
+}
+_SWIGLU: dict[str, Any] = {
+    "sample_shape": (2, 3, 8),
+    "short": {"smoothScalesOptional": lambda _d, shape: ("float32", (3, shape[-1] // 2)),
+              "offsetsOptional": lambda _d, shape: ("float32", (3, shape[-1] // 2)), "groupIndexOptional": _three},
+    "data": {"smoothScalesOptional": uniform(0.5, 2.0), "groupIndexOptional": ENDS},
+    "standard": "quant",
+}  # fmt: skip
+_DEQUANTISED: dict[str, Any] = {
+    "sample_shape": (2, 3, 8),
+    "short": {"weightScaleOptional": _if_integer(lambda shape: shape[-1:]),
+              "activationScaleOptional": _if_integer(lambda shape: shape[:-1]), "biasOptional": _none,
+              "quantScaleOptional": lambda _d, shape: ("float32", (shape[-1] // 2,)),
+              "quantOffsetOptional": _none, "groupIndexOptional": _none},
+    "data": {"weightScaleOptional": uniform(0.01, 0.1), "quantScaleOptional": uniform(0.5, 2.0)},
+    "standard": "quant",
+    "defaults": {},
+}  # fmt: skip
+_SYMMETRIC = "scaleOut = max of |x smooth| / the type's largest value, yOut = round(x smooth / scaleOut)"
+_BOTH = "scaleOut = (max - min) / the type's span, offsetOut = D - max / scaleOut, yOut = round(x / scaleOut + offset)"
+_ANY = "yOut = round(x smooth / scaleOut + offsetOut), the scale from the bounds of a token, a channel or the tensor"
+_GATED = "yOut = SwiGLU of x, smoothed by groups, quantised row by row or by the given scales"
+_BACK = "scaleOut = max of |a| / 127 by row, yOut = round(a / scaleOut), a = quant SwiGLU(x weight activation + bias)"
+_MODES = {"dstType": 2, "isSymmetrical": False, "quantMode": "pertoken"}
+
+OPERATORS = (
+    declare("DynamicQuant", _dynamic, f"{_SYMMETRIC}, row by row",
+            lambda x, _smooth: _by_rows(x)[:2], short={"smoothScalesOptional": _width}, standard="quant",
+            data={"smoothScalesOptional": uniform(0.5, 2.0)}),
+    declare("DynamicQuantV2", _dynamic_v2, _BOTH,
+            lambda x, _smooth, _group, dst: _by_rows(x, dst), sample_attributes={"dstType": 2}, **_GROUPS),
+    declare("DynamicQuantV3", _dynamic_v3, _ANY, _by_mode, defaults={}, sample_attributes=_MODES, **_GROUPS),
+    declare("DynamicQuantV4", _dynamic_v4, _ANY, _by_mode, defaults={},
+            sample_attributes={**_MODES, "dstTypeMax": 0.0}, **_GROUPS),
+    declare("SwiGluQuant", _swiglu_quant_v1, _GATED,
+            lambda x, *_rest: _half(x), sample_attributes={"activateLeft": True, "quantModeOptional": "dynamic"},
+            defaults={}, **_SWIGLU),
+    declare("SwiGluQuantV2", _swiglu_quant, _GATED,
+            lambda x, _smooth, _offsets, _group, _left, _mode, _type, dst: _half(x, dst), defaults={},
+            sample_attributes={"activateLeft": True, "quantModeOptional": "static", "groupListType": 0, "dstType": 2},
+            **_SWIGLU),
+    declare("DequantSwigluQuant", _dequant_swiglu, _BACK, lambda x, *_rest: _half(x),
+            sample_attributes={"activateLeft": True, "quantModeOptional": "dynamic"}, **_DEQUANTISED),
+    declare("DequantSwigluQuantV2", _dequant_swiglu_v2, _BACK, lambda x, *rest: _half(x, rest[8]),
+            sample_attributes={"activateLeft": True, "quantModeOptional": "dynamic", "dstType": 2,
+                               "roundModeOptional": "rint", "activateDim": -1, "swigluMode": 0, "clampLimit": 7.0,
+                               "gluAlpha": 1.702, "gluBias": 1.0}, **_DEQUANTISED),
+)  # fmt: skip

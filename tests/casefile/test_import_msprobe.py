@@ -1,0 +1,477 @@
+"""msprobe's dump.json: whose calls are judged, what is skipped and why, and what strangers' dumps cannot do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+F = torch.nn.functional
+
+from ascend_opcli.execution.runner import Settings, run_cases  # noqa: E402
+from ascend_opcli.model import Case, FromFile, Result, TensorSpec, Word  # noqa: E402
+from tests.casefile.foreign_files import loaded  # noqa: E402
+from tests.casefile.msprobe_dumps import Dump  # noqa: E402
+from tests.conftest import Opcli  # noqa: E402
+
+X = torch.linspace(-2.0, 2.0, 24).reshape(4, 6)
+
+
+def results(dump: Dump) -> dict[str, Result]:
+    return {r.case.name: r for r in run_cases(loaded(dump.write()), Settings())}
+
+
+def only(dump: Dump) -> Result:
+    (result,) = results(dump).values()
+    return result
+
+
+def skipped(dump: Dump) -> str:
+    (case,) = loaded(dump.write())
+    return case.skip
+
+
+# --- the example of the public description ----------------------------------------------------------------------
+
+
+def test_the_documented_call_of_relu(tmp_path: Path) -> None:
+    """Functional.relu.0.forward and .backward, with the keys that the description of the file shows."""
+    dump = Dump(tmp_path)
+    x = X.clone().requires_grad_()
+    y = dump.call("Functional.relu", F.relu, x)
+    grad = torch.ones_like(X)
+    y.backward(grad)
+    dump.backward("Functional.relu", grad, x.grad)
+    text = dump.write().read_text("utf-8")
+    assert {"Max", "Min", "Mean", "Norm", "requires_grad", "data_name"} <= set(
+        json.loads(text)["data"]["Functional.relu.0.forward"]["input_args"][0]
+    )
+    found = results(dump)
+    assert [(r.case.operator, r.verdict.word) for r in found.values()] == [
+        ("aclnnRelu", Word.PASS),
+        ("aclnnThresholdBackward", Word.PASS),
+    ]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_linear_in_every_dtype(tmp_path: Path, dtype: Any) -> None:
+    dump = Dump(tmp_path)
+    weight, bias = X.to(dtype), torch.ones(4, dtype=dtype)
+    dump.call("Functional.linear", F.linear, X.to(dtype), weight)
+    dump.call("Functional.linear", F.linear, X.to(dtype), weight, bias)
+    dump.call("Functional.linear", F.linear, X.to(dtype)[None], weight, bias=bias)
+    first, second, third = results(dump).values()
+    assert (first.case.operator, first.verdict.word) == ("aclnnMatmul", Word.PASS)
+    assert (second.case.operator, second.verdict.word) == ("aclnnAddmm", Word.PASS)
+    assert third.verdict.word is Word.SKIP
+    assert "log aclnnMatmul and aclnnInplaceAdd" in third.verdict.reason
+    # torch_npu passes the transposed view of the weight.
+    view = first.case.arguments["mat2"]
+    assert isinstance(view, TensorSpec)
+    assert (view.shape, view.strides, view.layout) == ((6, 4), (1, 6), "transposed")
+
+
+def test_other_machines_that_are_wrong_fail(tmp_path: Path) -> None:
+    dump = Dump(tmp_path)
+    dump.add("Functional.softmax", torch.softmax(X, 0), X, dim=-1)
+    dump.add("Torch.add", X + 1, X, X)
+    dump.add("Tensor.__mul__", X, X, 2.0)
+    axis, sum_, input_ = results(dump).values()
+    assert {axis.verdict.word, sum_.verdict.word, input_.verdict.word} == {Word.FAIL}
+    assert "INPUT RETURNED: out is the input self" in input_.verdict.reason
+
+
+def test_a_result_of_another_shape_or_dtype_fails(tmp_path: Path) -> None:
+    dump = Dump(tmp_path)
+    dump.add("Torch.abs", X.abs().T, X)
+    dump.add("Torch.sum", X.sum(), X, 0)
+    dump.call("Torch.neg", torch.neg, X)
+    torch.save(X.half(), tmp_path / "dump_tensor_data" / "Torch.neg.0.forward.output.0.pt")
+    shape, scalar, dtype = results(dump).values()
+    assert shape.verdict.reason.startswith(
+        "WRONG SHAPE: out: Torch.abs.0.forward.output.0.pt has the shape [6, 4]"
+    )
+    assert scalar.verdict.word is not Word.PASS
+    assert dtype.verdict.reason.startswith("WRONG DTYPE: out: Torch.neg.0.forward.output.0.pt holds float16")
+
+
+def test_tensors_as_npy(tmp_path: Path) -> None:
+    import numpy as np
+
+    dump = Dump(tmp_path)
+    dump.call("Torch.exp", torch.exp, X)
+    for entry in (e for part in ("input_args", "output") for e in dump.data["Torch.exp.0.forward"][part]):
+        old = tmp_path / "dump_tensor_data" / entry["data_name"]
+        entry["data_name"] = entry["data_name"].replace(".pt", ".npy")
+        np.save(tmp_path / "dump_tensor_data" / entry["data_name"], torch.load(old).numpy())
+        old.unlink()
+    assert only(dump).verdict.word is Word.PASS
+
+
+# --- what is skipped --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("api", "function", "args", "words"),
+    [
+        ("Functional.conv2d", F.conv2d, (X[None, None], torch.ones(1, 1, 2, 2)), "log aclnnConvolution with"),
+        ("Tensor.__getitem__", torch.Tensor.__getitem__, (X, 0), "log aclnnIndex with"),
+        (
+            "Torch.cdist",
+            torch.cdist,
+            (X, X),
+            "is no single aclnn call with the same arguments; log aclnnCdist with",
+        ),
+        ("Torch.topk", torch.topk, (X, 2), "log aclnnTopk with"),
+        (
+            "Torch.argmax",
+            torch.argmax,
+            (X,),
+            "Torch.argmax is no single aclnn call with these arguments; log aclnnArgMax",
+        ),
+        (
+            "Functional.softmax",
+            lambda x, d, **_: x.softmax(d),
+            (X, 0, 3, torch.float64),
+            "with these arguments",
+        ),
+        ("Torch.kron", torch.kron, (X, X), "log its aclnn calls with"),
+    ],
+)
+def test_what_is_no_one_call(tmp_path: Path, api: str, function: Any, args: Any, words: str) -> None:
+    dump = Dump(tmp_path)
+    dump.add(api, function(*args[:2]), *args)
+    reason = skipped(dump)
+    assert words in reason
+    assert 'TORCH_NPU_LOGS="+op_plugin"' in reason
+
+
+@pytest.mark.parametrize(
+    ("api", "args", "kwargs"),
+    [
+        ("Functional.relu", (X,), {"inplace": True}),
+        ("Functional.relu", (X, True), {}),
+        ("Functional.relu_", (X,), {}),
+        ("Tensor.add_", (X, X), {}),
+        ("Tensor.__iadd__", (X, 1.0), {}),
+        ("Torch.add", (X, X), {"out": X}),
+    ],
+)
+def test_calls_in_place(tmp_path: Path, api: str, args: Any, kwargs: Any) -> None:
+    dump = Dump(tmp_path)
+    dump.add(api, X, *args, **kwargs)
+    assert "in place: the dump may hold its input as it was overwritten; log aclnn" in skipped(dump)
+
+
+def test_the_gradient_of_a_call_in_place(tmp_path: Path) -> None:
+    dump = Dump(tmp_path)
+    dump.add("Functional.relu", X, X, inplace=True)
+    dump.backward("Functional.relu", X, X)
+    _, backward = loaded(dump.write())
+    assert "in place" in backward.skip
+
+
+def test_gradients_without_what_they_need(tmp_path: Path) -> None:
+    dump = Dump(tmp_path)
+    dump.call("Functional.relu", F.relu, X)
+    dump.backward("Functional.relu", X, X)
+    del dump.data["Functional.relu.0.forward"]
+    assert "has no Functional.relu.0.forward with the inputs of this gradient" in skipped(dump)
+    dump.call("Torch.exp", torch.exp, X)
+    dump.backward("Torch.exp", X, X)
+    assert "the gradient of Torch.exp is no single aclnn call" in loaded(dump.write())[-1].skip
+
+
+def test_modules_and_mindspore(tmp_path: Path) -> None:
+    dump = Dump(tmp_path, level="mix")
+    dump.call("Torch.abs", torch.abs, X)
+    call = dump.data.pop("Torch.abs.0.forward")
+    for name in (
+        "Module.conv2.Conv2d.forward.0",
+        "Module.conv2.Conv2d.parameters_grad",
+        "Cell.a.Dense.forward.0",
+    ):
+        dump.data[name] = call
+    assert all("a module and no API" in case.skip for case in loaded(dump.write()))
+    dump.data = {"Functional.relu.0.forward": call}
+    dump.head["framework"] = "mindspore"
+    assert "a call of MindSpore" in skipped(dump)
+
+
+def test_calls_that_are_not_whole(tmp_path: Path) -> None:
+    dump = Dump(tmp_path)
+    names = ("Torch.abs", "Torch.neg", "Torch.exp", "Torch.ceil", "Torch.floor", "Torch.sin", "Torch.cos")
+    for name in names:
+        dump.call(name, getattr(torch, name[6:]), X)
+    data = {name: dump.data[f"{name}.0.forward"] for name in names}
+    del data["Torch.abs"]["input_args"]
+    del data["Torch.neg"]["output"]
+    data["Torch.exp"]["input_args"][0].pop("data_name")
+    (tmp_path / "dump_tensor_data" / data["Torch.ceil"]["output"][0]["data_name"]).unlink()
+    data["Torch.floor"]["input_args"][0]["dtype"] = "torch.qint8"
+    data["Torch.sin"]["input_args"][0]["shape"] = [4, -6]
+    data["Torch.cos"]["input_args"] = [{"type": "slice", "value": [0, 1, None]}]
+    said = [case.skip for case in loaded(dump.write())]
+    words = (
+        "the dump has no inputs of this call", "the dump has no result of this call", "names no file for one",
+        "there is no dump_tensor_data/Torch.ceil.0.forward.output.0.pt", "qint8", "no list of whole numbers",
+        "an argument is a slice",
+    )  # fmt: skip
+    for reason, word in zip(said, words, strict=True):
+        assert word in reason
+
+
+# --- strangers' dumps -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../secret.pt",
+        "/etc/passwd",
+        "a/../../secret.pt",
+        "..\\secret.pt",
+        "x.txt",
+        "x.pt\0",
+        "",
+        7,
+        None,
+        "x" * 300 + ".pt",
+    ],
+)
+def test_a_data_name_does_not_leave_the_folder(tmp_path: Path, name: Any) -> None:
+    folder = tmp_path / "dump"
+    dump = Dump(folder)
+    dump.call("Torch.abs", torch.abs, X)
+    torch.save(X, tmp_path / "secret.pt")
+    dump.data["Torch.abs.0.forward"]["input_args"][0]["data_name"] = name
+    reason = skipped(dump)
+    assert "is no name of a .pt or .npy file" in reason or "names no file" in reason
+
+
+def test_a_link_out_of_the_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "dump"
+    dump = Dump(folder)
+    dump.call("Torch.abs", torch.abs, X)
+    torch.save(X, tmp_path / "secret.pt")
+    for part in ("input_args", "output"):
+        link = folder / "dump_tensor_data" / dump.data["Torch.abs.0.forward"][part][0]["data_name"]
+        before = link.read_bytes()
+        link.unlink()
+        link.symlink_to(tmp_path / "secret.pt")
+        assert "lies outside the case file's folder" in skipped(dump)
+        link.unlink()
+        link.write_bytes(before)
+
+
+def test_a_pickle_in_an_input_or_a_result_runs_nothing(tmp_path: Path) -> None:
+    import os
+    import pickle
+
+    class Evil:
+        def __reduce__(self) -> Any:
+            return os.system, (f"touch {tmp_path / 'ran'}",)
+
+    dump = Dump(tmp_path)
+    dump.call("Torch.abs", torch.abs, X)
+    dump.call("Torch.neg", torch.neg, X)
+    folder = tmp_path / "dump_tensor_data"
+    torch.save({"a": Evil()}, folder / "Torch.abs.0.forward.input.0.pt")
+    (folder / "Torch.neg.0.forward.output.0.pt").write_bytes(pickle.dumps(Evil()))
+    found = results(dump)
+    assert found["Torch.abs.0.forward"].verdict.word is Word.SKIP
+    assert "something else than one plain tensor" in found["Torch.abs.0.forward"].verdict.reason
+    assert found["Torch.neg.0.forward"].verdict.word is Word.FAIL
+    assert "UNREADABLE: out: Torch.neg.0.forward.output.0.pt" in found["Torch.neg.0.forward"].verdict.reason
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("part", ["input", "output"])
+def test_a_truncated_tensor(tmp_path: Path, part: str) -> None:
+    dump = Dump(tmp_path)
+    dump.call("Torch.abs", torch.abs, X)
+    path = tmp_path / "dump_tensor_data" / f"Torch.abs.0.forward.{part}.0.pt"
+    path.write_bytes(path.read_bytes()[:-300])
+    result = only(dump)
+    assert result.verdict.word is (Word.SKIP if part == "input" else Word.FAIL)
+
+
+def test_shapes_that_the_files_do_not_have(tmp_path: Path) -> None:
+    dump = Dump(tmp_path)
+    dump.call("Torch.abs", torch.abs, X)
+    dump.data["Torch.abs.0.forward"]["input_args"][0]["shape"] = [1 << 30, 6]
+    assert "has the shape [4, 6], but the tensor has" in skipped(dump)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"task": 1, "level": 1, "dump_data_dir": "", "data": {', "this is not JSON"),
+        (
+            '{"task": 1, "level": 1, "dump_data_dir": "", "data": {"a": 1, "a": 2}}',
+            "the call 'a' is repeated",
+        ),
+        ('{"task": 1, "level": 1, "dump_data_dir": "", "data": []}', "'{' is missing"),
+        ('{"task": 1, "level": 1, "dump_data_dir": "", "data": {}} x', "something follows"),
+        ('{"task": 1, "level": 1, "dump_data_dir": "", "data": {}}', "the file has no cases"),
+        (
+            '{"task": 1, "level": 1, "dump_data_dir": "", "data": {"a": ' + "[" * 100_000 + "}}",
+            "nested too deep",
+        ),
+    ],
+)
+def test_broken_files(tmp_path: Path, opcli: Opcli, text: str, words: str) -> None:
+    (tmp_path / "dump.json").write_text(text)
+    done = opcli("run", tmp_path / "dump.json")
+    assert done.code == 2
+    assert words in done.err
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        None, 1, "x", [], {"input_args": 1}, {"input_args": [[[[[[[[[[[]]]]]]]]]]], "output": []},
+        {"input_args": [{"type": 5}]}, {"input_args": [], "input_kwargs": []},
+        {"input_args": [{"type": "torch.Tensor", "dtype": 5, "shape": "x"}], "output": [{}]},
+        {"input_args": [{"type": "int", "value": "x"}]}, {"input_args": [{"type": "float", "value": "zz"}]},
+        {"input_args": [], "input_kwargs": {"axis": None, "dim": None}},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "name", ["Torch.abs.0.forward", "Torch.sum.0.backward", "Torch", "", "Torch.a b.0.forward"]
+)
+def test_any_entry_is_a_case_with_a_reason(tmp_path: Path, name: str, entry: Any) -> None:
+    dump = Dump(tmp_path)
+    dump.data[name] = entry
+    assert skipped(dump)
+
+
+# --- statistics -------------------------------------------------------------------------------------------------
+
+
+def values_of(case: Case, name: str) -> Any:
+    from ascend_opcli.operators.call import make_call
+    from ascend_opcli.operators.custom import operator_of
+    from ascend_opcli.tensors.layout import view
+
+    operator = operator_of(case, allow_code=False)
+    return view(make_call(case, operator.signature, "atlas_a2").arguments[name])
+
+
+def test_statistics_give_invented_values_within_the_extremes(tmp_path: Path) -> None:
+    dump = Dump(tmp_path, "statistics")
+    dump.call("Torch.add", torch.add, X, X.abs())
+    dump.call("Torch.index_select", torch.index_select, X, 0, torch.tensor([3, 1]))
+    dump.call("Torch.logical_not", torch.logical_not, X > 0)
+    add, select, negate = loaded(dump.write())
+    for case in (add, select, negate):
+        assert not case.skip
+        assert not case.got
+        assert case.tags == ("invented",)
+        assert "invented within the dumped extremes" in case.description
+    for name, low, high in (("self", -2, 2), ("other", 0, 2)):
+        drawn = values_of(add, name)
+        assert low <= drawn.min()
+        assert drawn.max() <= high
+    assert set(values_of(select, "index")) <= {1, 2, 3}
+    for result in run_cases([add, select, negate], Settings()):
+        assert (result.verdict.word, result.backend) == (Word.PASS, "host")
+
+
+def test_extremes_that_are_not_finite(tmp_path: Path) -> None:
+    dump = Dump(tmp_path, "statistics")
+    dump.call("Torch.abs", torch.abs, X)
+    entry = dump.data["Torch.abs.0.forward"]["input_args"][0]
+    entry |= {"Max": float("inf"), "Max_except_inf_nan": 1.5, "Min": -1.0}
+    drawn = values_of(loaded(dump.write())[0], "self")
+    assert drawn.max() == float("inf")
+    assert drawn.min() >= -1
+    assert sorted(drawn.reshape(-1))[-2] <= 1.5
+    entry |= {"Max": "nan", "Min": "nan", "Max_except_inf_nan": "nan", "Min_except_inf_nan": "nan"}
+    assert (
+        values_of(loaded(dump.write())[0], "self") != values_of(loaded(dump.write())[0], "self")
+    ).sum() == 1
+    entry |= {"Max": None, "Min": None}
+    assert loaded(dump.write())[0].skip == ""
+
+
+# --- the commands -----------------------------------------------------------------------------------------------
+
+
+def test_a_run_says_what_was_judged_and_what_not(tmp_path: Path, opcli: Opcli) -> None:
+    dump = Dump(tmp_path)
+    dump.call("Functional.relu", F.relu, X)
+    dump.add("Torch.add", X, X, X)
+    dump.call("Functional.conv2d", F.conv2d, X[None, None], torch.ones(1, 1, 2, 2))
+    path = dump.write()
+    done = opcli("run", path, "--json", tmp_path / "out.json")
+    assert done.code == 1
+    assert "3 cases: 2 judged, 1 SKIP" in done.out
+    assert "1 SKIP: Functional.conv2d is no single aclnn call with the same arguments" in done.out
+    assert "no operator was run" not in done.out
+    found = json.loads((tmp_path / "out.json").read_text())["results"]
+    assert {r["backend"] for r in found if r["verdict"] != "SKIP"} == {"outputs"}
+
+
+def test_the_yaml_loads_to_the_same_cases(tmp_path: Path, opcli: Opcli) -> None:
+    dump = Dump(tmp_path)
+    dump.call("Functional.linear", F.linear, X, X)
+    dump.call("Torch.cat", torch.cat, [X, X], dim=1)
+    dump.call("Functional.layer_norm", F.layer_norm, X, [6])
+    dump.call("Torch.kron", torch.kron, X, X)
+    path = dump.write()
+    done = opcli("cases", "import", path, "--out", tmp_path)
+    assert done.code == 0, done.err
+    assert "3 of 4 cases imported" in done.err
+    whole = [c for c in loaded(path) if not c.skip]
+    again = loaded(tmp_path / "dump.yaml")
+    for one, other in zip(whole, again, strict=True):
+        assert (one.name, one.operator, one.arguments, one.got) == (
+            other.name,
+            other.operator,
+            other.arguments,
+            other.got,
+        )
+        assert all(isinstance(data, FromFile) for data in one.got.values())
+    assert opcli("run", tmp_path / "dump.yaml").code == 0
+    elsewhere = opcli("cases", "import", path, "--out", tmp_path / "other")
+    assert elsewhere.code == 2
+    assert "import it into that folder" in elsewhere.err
+
+
+def test_the_operator_is_run_where_a_backend_is_named(tmp_path: Path, opcli: Opcli) -> None:
+    dump = Dump(tmp_path)
+    dump.add("Torch.add", X, X, X)
+    path = dump.write()
+    assert opcli("run", path).code == 1
+    done = opcli("run", path, "--backend", "host")
+    assert done.code == 0
+    assert "no operator was run" in done.out
+
+
+def test_what_statistics_cannot_judge_is_said(tmp_path: Path, opcli: Opcli) -> None:
+    dump = Dump(tmp_path, "statistics")
+    dump.call("Torch.add", torch.add, X, X)
+    path = dump.write()
+    done = opcli("run", path)
+    assert "no operator was run" in done.out
+    assert "1 case with invented values: the dump holds statistics alone" in done.out
+    assert (
+        "hold no tensor values" in opcli("cases", "import", path).out
+        or "holds no tensor values" in opcli("cases", "import", path).out
+    )
+
+
+def test_a_folder_of_ranks(tmp_path: Path, opcli: Opcli) -> None:
+    for rank in ("rank0", "rank1"):
+        dump = Dump(tmp_path / "step0" / rank)
+        dump.call("Torch.abs", torch.abs, X)
+        dump.write()
+        (tmp_path / "step0" / rank / "stack.json").write_text('{"Torch.abs.0.forward": ["File x"]}')
+    done = opcli("run", tmp_path)
+    assert done.code == 0
+    assert "2 cases: 2 PASS" in done.out
