@@ -32,6 +32,7 @@ def operators() -> dict[str, Operator]:
         elementwise,
         fills,
         foreach,
+        fused_products,
         indexing,
         layout,
         losses,
@@ -39,6 +40,7 @@ def operators() -> dict[str, Operator]:
         matmul,
         normalised,
         norms,
+        optimisers,
         ordering,
         pooling,
         quantisation,
@@ -53,7 +55,7 @@ def operators() -> dict[str, Operator]:
 
     families = (
         *(activations, arithmetic, comparison, elementwise, fills, foreach, losses, margins),
-        *(class_losses, indexing, layout, matmul, normalised, norms, ordering),
+        *(class_losses, fused_products, indexing, layout, matmul, normalised, norms, optimisers, ordering),
         *(
             pooling,
             quantisation,
