@@ -115,7 +115,7 @@ def run_case(
             result, made = _run(case, settings, executor, result, earlier)
         except MemoryError as error:
             result = dataclasses.replace(
-                result, verdict=Verdict(Word.ERROR, f"does not fit in memory: {error}")
+                result, verdict=Verdict(Word.SKIP, f"does not fit in memory: {error}")
             )
         except UndefinedResult as error:
             result = dataclasses.replace(

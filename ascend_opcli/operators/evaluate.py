@@ -99,7 +99,10 @@ def _evaluate(operator: Operator, call: Call, run: Any, notes: Notes | None) -> 
             result = _results(operator, {**inputs, **values})
             sink.put(position, result)
             if notes is not None:
-                notes.look(position, {**inputs, **values})
+                try:
+                    notes.look(position, {**inputs, **values})
+                except Undefined as error:
+                    raise UndefinedResult(str(error)) from error
                 notes.look_at(result, names, call)
     return sink.outputs()
 
@@ -114,13 +117,21 @@ def _told(operator: Operator, call: Call, run: Any, kernel: str | None, *, exact
     return values
 
 
+_ARGUMENTS = (ValueError, IndexError, OverflowError, ZeroDivisionError)
+"""What NumPy raises where axes, sizes or indices do not fit the tensors."""
+
+
 def _results(operator: Operator, values: Mapping[str, Any]) -> tuple[Any, ...]:
     assert operator.reference is not None
     try:
         result = pick(operator.reference, values)
     except Undefined as error:
         raise UndefinedResult(str(error)) from error
+    except MemoryError:
+        raise
     except (Exception, SystemExit) as error:  # a case's own reference may raise anything
+        if not operator.own and isinstance(error, _ARGUMENTS):
+            raise UndefinedResult(f"the arguments fit no call: {error}") from error
         raise ReferenceFailure(f"the reference raised {type(error).__name__}: {error}") from error
     if result is None:
         raise ReferenceFailure("the reference gives nothing")

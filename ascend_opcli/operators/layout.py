@@ -164,6 +164,8 @@ def _with_size(shape: Shape, dim: Any, size: Any) -> Shape:
 def _pairs(pad: Any, rank: int) -> list[tuple[int, int]]:
     """(before, after) by axis from PyTorch's order, the last axis first."""
     flat = ints(pad)
+    if not flat or len(flat) % 2:
+        raise Undefined(f"{len(flat)} paddings, which are two for each axis")
     made = [(flat[i], flat[i + 1]) for i in range(0, len(flat), 2)]
     return [(0, 0)] * (rank - len(made)) + made[::-1]
 

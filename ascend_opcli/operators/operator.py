@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ascend_opcli.model import Argument, Attribute, Data, Fill, Generator, Shape, TensorSpec
 from ascend_opcli.operators.products import PRODUCTS
 from ascend_opcli.operators.signature import Signature, parse
+from ascend_opcli.tensors.layout import is_shape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -153,8 +155,13 @@ class Operator:
     def infer_output(self, name: str, arguments: Arguments) -> tuple[str, Shape]:
         """Dtype and shape of an output that the case leaves out. Never fails: see the fall-backs."""
         rule = self.outputs.get(name)
-        made = rule(arguments) if rule is not None else None
-        if made is not None:
+        made = None
+        if rule is not None:
+            with contextlib.suppress(
+                Exception
+            ):  # a call that fits no rule: the contract or the kernel says so
+                made = rule(arguments)
+        if made is not None and is_shape(made[1]):
             return made
         for param in self.signature.inputs:
             spec = first_spec(arguments.get(param.name))

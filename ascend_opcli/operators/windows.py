@@ -108,6 +108,8 @@ class _Sides(_Box):
 
 def _evenly(lengths: Shape, counts: Shape) -> list[Along]:
     """Window i of n over a length L is [floor(i L / n), ceil((i + 1) L / n))."""
+    if len(counts) != len(lengths):
+        raise Undefined(f"{len(counts)} sizes of the output for {len(lengths)} axes")
     return [
         [np.arange(i * length // n, -(-(i + 1) * length // n)) for i in range(n)]
         for length, n in zip(lengths, counts, strict=True)

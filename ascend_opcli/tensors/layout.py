@@ -189,6 +189,15 @@ def place(values: np.ndarray, spec: TensorSpec) -> Tensor:
     return tensor
 
 
+def is_shape(dims: Sequence[int]) -> bool:
+    """Whether a tensor can have these sizes: none is negative, and together they are within the limit."""
+    try:
+        _sizes(dims, "shape")
+    except ValueError:
+        return False
+    return True
+
+
 def _sizes(dims: Sequence[int], what: str) -> Shape:
     for dim in dims:
         if isinstance(dim, bool) or not isinstance(dim, (int, np.integer)) or dim < 0:
