@@ -33,9 +33,13 @@ def test_no_whole_number_makes_a_reference_fall_over(name: str) -> None:
             try:
                 cases = load_text(text, "x.yaml", check_standard=check_for).cases
             except CaseFileError as error:
-                assert param.name in str(error)
+                refused = str(error)
+            else:
+                (result,) = run_cases(cases, Settings(memory_limit=1 << 28))
+                refused = ""
+            if refused:
+                assert param.name in refused
                 continue
-            (result,) = run_cases(cases, Settings(memory_limit=1 << 28))
             said = f"{param.name}: {value}: {result.verdict.reason}"
             assert "raised" not in result.verdict.reason, said
             assert result.verdict.word is not Word.ERROR or "gives the shape" in result.verdict.reason, said
