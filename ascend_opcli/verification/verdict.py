@@ -197,6 +197,7 @@ def judge_outputs(
                 report,
                 diagnosis=sentence,
                 floor=floor.share if floor is not None else None,
+                floor_non_finite=floor is not None and floor.strange,
                 mismatch_strip=found.strip,
                 ulp_histogram=found.histogram,
                 pairs=_pairs(got, wanted),
@@ -243,9 +244,12 @@ UNREACHABLE = (
 
 
 class _Floor(NamedTuple):
-    """The share of the tolerance that the host result uses, and whether it misses it by the very same output."""
+    """The share of the tolerance that the host result uses, whether a NaN or Inf of its own makes it miss, and
+    whether it misses it by the very same output.
+    """
 
     share: float
+    strange: bool
     same: bool
 
 
@@ -259,8 +263,8 @@ def _floor(
         return None
     if own is None or own.shape != golden.shape or own.dtype != got.dtype:
         return None
-    share = noise_floor(own, golden, dtype, choice)
-    return _Floor(share, share == math.inf and _overflows_alike(got, own, golden))
+    share, strange = noise_floor(own, golden, dtype, choice)
+    return _Floor(share, strange, share == math.inf and _overflows_alike(got, own, golden))
 
 
 def _overflows_alike(got: np.ndarray, own: np.ndarray, golden: np.ndarray) -> bool:
