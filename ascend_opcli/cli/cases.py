@@ -130,7 +130,9 @@ def import_cases(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...", help="ATK JSON, TTK CSV, msopst JSON, or folders of them; a log (- is stdin)."
+            metavar="FILE...",
+            help="ATK JSON, TTK CSV, msopst JSON, msprobe's dump.json, a manifest of tensors, or folders of them; "
+            "a log (- is stdin).",
         ),
     ],
     out: Annotated[
@@ -143,7 +145,7 @@ def import_cases(
     signature: Signatures = None,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
-    """Turn case files of other tools, or the calls of a log, into YAML cases; stdout without --out."""
+    """Turn case files of other tools, or the calls of a dump or a log, into YAML cases; stdout without --out."""
     from ascend_opcli.casefile.discover import find
     from ascend_opcli.casefile.importing.targets import convert
     from ascend_opcli.casefile.new.write import prototypes

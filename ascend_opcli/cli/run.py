@@ -37,7 +37,9 @@ UNCHANGED = "nothing to judge: no operator was changed"
 def run(
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PATH[::CASE]]...", help="Case files, folders, or - for stdin."),
+        typer.Argument(
+            metavar="[PATH[::CASE]]...", help="Case files, dumps, manifests, folders, or - for stdin."
+        ),
     ] = None,
     op: Annotated[str | None, typer.Option("--op", help="One call without a file: the operator.")] = None,
     dtype: Annotated[str | None, typer.Option("--dtype", help="Its dtype.")] = None,

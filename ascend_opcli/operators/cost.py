@@ -164,6 +164,8 @@ _OPERATIONS: Mapping[str, Figure] = {
     "Baddbmm": _product("batch1", 3),
     "Addbmm": _product("batch1", 3, summed=True),
     "Addr": _each_output(4),
+    # The last axis of x1 is k before its axes are permuted too.
+    "TransposeBatchMatMul": _product("x1"),
 }  # fmt: skip
 
 

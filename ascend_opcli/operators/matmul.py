@@ -21,7 +21,7 @@ def _product(self: Any, mat2: Any, _cubeMathType: Any = 0) -> Any:
     return np.matmul(self, mat2)
 
 
-def _product_shape(first: Shape, second: Shape) -> Shape:
+def product_shape(first: Shape, second: Shape) -> Shape:
     """NumPy's rule: a vector is a row on the left and a column on the right."""
     left = first if len(first) > 1 else (1, *first)
     right = second if len(second) > 1 else (*second, 1)
@@ -34,7 +34,7 @@ def _product_shape(first: Shape, second: Shape) -> Shape:
 
 
 def _product_made(self: Any, mat2: Any, *_rest: Any) -> Any:
-    return promote(self.dtype, mat2.dtype), _product_shape(self.shape, mat2.shape)
+    return promote(self.dtype, mat2.dtype), product_shape(self.shape, mat2.shape)
 
 
 def _same(self: Any, *_rest: Any) -> Any:
@@ -99,7 +99,7 @@ def _trace_made(self: Any) -> Any:
     return ("int64" if whole else self.dtype), ()
 
 
-def _square(dtype: str, shape: Shape) -> tuple[str, Shape]:
+def square(dtype: str, shape: Shape) -> tuple[str, Shape]:
     """A matrix that a tensor of the case's shape can be multiplied by."""
     return dtype, (*shape[:-2], shape[-1], shape[-1])
 
@@ -124,27 +124,27 @@ _SCALES: dict[str, Any] = {
 _SUM = "beta self + alpha"
 
 OPERATORS = (
-    declare("Matmul", _product, "out = self @ mat2", _product_made, short={"mat2": _square}, defaults={}, **_MATH),
-    declare("Mm", _product, "out = self @ mat2", _product_made, short={"mat2": _square}, defaults={},
+    declare("Matmul", _product, "out = self @ mat2", _product_made, short={"mat2": square}, defaults={}, **_MATH),
+    declare("Mm", _product, "out = self @ mat2", _product_made, short={"mat2": square}, defaults={},
             sample_shape=(3, 4), **_MATH),
     declare("BatchMatMul", _product, "out = self @ mat2, matrix by matrix", _product_made,
-            short={"mat2": _square}, defaults={}, **_MATH),
+            short={"mat2": square}, defaults={}, **_MATH),
     declare("Mv", _product, "out = self @ vec", _product_made, short={"vec": _row}, defaults={},
             sample_shape=(3, 4), **_MATH),
     declare("Dot", _dot, "out = sum of self tensor", lambda self, _tensor: (self.dtype, ()), sample_shape=(6,)),
     declare("Trace", _trace, "out = sum of the diagonal of self", _trace_made, sample_shape=(3, 4)),
     declare("Addmm", _sum_of(np.matmul), f"out = {_SUM} mat1 @ mat2",
-            lambda self, a, b, *_rest: (promote(self.dtype, a.dtype, b.dtype), _product_shape(a.shape, b.shape)),
-            short={"mat2": _square}, sample_shape=(3, 4), **_SCALES),
+            lambda self, a, b, *_rest: (promote(self.dtype, a.dtype, b.dtype), product_shape(a.shape, b.shape)),
+            short={"mat2": square}, sample_shape=(3, 4), **_SCALES),
     declare("InplaceAddmm", _sum_of(np.matmul), "selfRef = beta selfRef + alpha mat1 @ mat2", None,
-            short={"mat2": _square}, sample_shape=(3, 4), **_SCALES),
+            short={"mat2": square}, sample_shape=(3, 4), **_SCALES),
     declare("Baddbmm", _sum_of(np.matmul), f"out = {_SUM} batch1 @ batch2, matrix by matrix",
-            lambda self, a, b, *_rest: (promote(self.dtype, a.dtype, b.dtype), _product_shape(a.shape, b.shape)),
-            short={"batch2": _square}, **_SCALES),
+            lambda self, a, b, *_rest: (promote(self.dtype, a.dtype, b.dtype), product_shape(a.shape, b.shape)),
+            short={"batch2": square}, **_SCALES),
     declare("InplaceBaddbmm", _sum_of(np.matmul), "selfRef = beta selfRef + alpha batch1 @ batch2", None,
-            short={"batch2": _square}, **_SCALES),
+            short={"batch2": square}, **_SCALES),
     declare("Addbmm", _sum_of(_batches), f"out = {_SUM} sum of batch1 @ batch2 over the batch",
-            lambda self, a, b, *_rest: (promote(self.dtype, a.dtype), _product_shape(a.shape, b.shape)[1:]),
+            lambda self, a, b, *_rest: (promote(self.dtype, a.dtype), product_shape(a.shape, b.shape)[1:]),
             short={"batch1": _in_batch, "batch2": _square_in_batch}, sample_shape=(3, 4), **_SCALES),
     declare("InplaceAddbmm", _sum_of(_batches),
             "selfRef = beta selfRef + alpha sum of batch1 @ batch2 over the batch", None,

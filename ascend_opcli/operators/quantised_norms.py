@@ -236,7 +236,7 @@ OPERATORS = (
             short={"gammaOptional": lambda dtype, shape: (dtype, shape[1:2]),
                    "betaOptional": lambda dtype, shape: (dtype, shape[1:2]),
                    "quantScale": lambda _d, shape: ("float32", shape[1:2])},
-            sample_attributes={"group": 3, "eps": 1e-5, "activateSilu": True}),
+            sample_attributes={"group": 2, "eps": 1e-5, "activateSilu": True}),
     declare("LayerNormQuant", _layer, "res = round(norm of the last axis / scale + zeroPointsOptional), quantMode 0",
             lambda x, *_rest: [("int8", x.shape), _lead(x)], standard="quant", defaults={}, data={"scale": _SCALES},
             short={"gamma": _width, "beta": _width, "scale": _one,

@@ -75,7 +75,7 @@ def _or_refuse(rule: TensorRule) -> TensorRule:
 
 def _reference(signature: Signature, function: Callable[..., Any]) -> Reference:
     names = [p.name for p in taken(signature)]
-    told = [n for n in ("dtypes", "call") if n in inspect.signature(function).parameters]
+    told = [n for n in ("dtypes", "call", "run_dtype") if n in inspect.signature(function).parameters]
     outputs = signature.outputs
 
     def reference(**values: Any) -> Any:
@@ -87,9 +87,8 @@ def _reference(signature: Signature, function: Callable[..., Any]) -> Reference:
         if not isinstance(made, tuple):
             return made
         # An optional output that is the null pointer is not asked for.
-        return tuple(
-            m for m, p in zip(made, outputs, strict=True) if values["dtypes"].get(p.name) is not None
-        )
+        asked = values["call"].outputs
+        return tuple(m for m, p in zip(made, outputs, strict=True) if asked.get(p.name) is not None)
 
     return reference
 

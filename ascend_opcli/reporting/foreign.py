@@ -16,6 +16,7 @@ REASONS = 8
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 _LIST = re.compile(r"\[[^\[\]]*\]")
+_FILTER = re.compile(r'TORCH_NPU_LOGS_FILTER="(\+aclnn[\w,+]+)"')
 _JUDGED = (Word.PASS, Word.FAIL)
 
 
@@ -44,6 +45,10 @@ def _file(path: str, results: Sequence[Result]) -> Iterator[str]:
         yield f"  {count:,} {one_line(reason)}"
     if len(kinds) > REASONS:
         yield f"  and {len(kinds) - REASONS} more reasons; -v or --json show every case"
+    yield from _to_log(left)
+    brought = sum(bool(r.case.got) and r.backend == "outputs" for r in judged)
+    if brought:
+        yield f"  {count_text(brought, 'case')} judged by the results that came with the file; nothing was run for them"
     invented = sum(INVENTED in r.case.tags for r in judged)
     if invented:
         with_them = f"{count_text(invented, 'case')} with invented values"
@@ -60,6 +65,16 @@ def reason_kind(reason: str) -> str:
 def _standards(judged: Sequence[Result]) -> Counter[str]:
     """Which standard judged how many outputs, and by which word of the file."""
     return Counter(f"{o.standard} ({o.origin})" for r in judged for o in r.verdict.outputs)
+
+
+def _to_log(left: Sequence[Result]) -> Iterator[str]:
+    """What has to be logged for the calls of a dump that are none here: the filters of their reasons in one."""
+    found = Counter(
+        call for r in left for text in _FILTER.findall(r.verdict.reason) for call in text.split(",")
+    )
+    if found:
+        calls = ",".join(call for call, _ in found.most_common(REASONS))
+        yield f'  to log them: TORCH_NPU_LOGS="+op_plugin" TORCH_NPU_LOGS_FILTER="{calls}"; opcli cases import LOG'
 
 
 # --- what the cases could not show ----------------------------------------------------------------------------

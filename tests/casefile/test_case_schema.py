@@ -27,7 +27,7 @@ from tests.conftest import ROOT, CaseFile, Opcli
 SHIPPED = sorted((ROOT / "cases").glob("*.yaml"))
 BLOCKS = [
     text
-    for name in ("README.md", "docs/case-files.md")
+    for name in ("README.md", "docs/case-files.md", "docs/dumps.md")
     for text in re.findall(r"```yaml\n(.*?)```", (ROOT / name).read_text("utf-8"), re.DOTALL)
 ]
 

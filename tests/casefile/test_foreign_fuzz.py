@@ -74,6 +74,55 @@ MSOPST = st.fixed_dictionaries(
     },
     optional={"attr": ANY, "error_threshold": ANY, "expect": ANY},
 )
+VALUE = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(["torch.Tensor", "int", "float", "bool", "str", "torch.dtype", "torch.Size"])
+        | ANY
+    },
+    optional={
+        "dtype": st.sampled_from(["torch.float32", "torch.int64", "torch.bool"]) | ANY,
+        "shape": st.lists(st.integers(-1, 4), max_size=3) | ANY,
+        "value": ANY,
+        "Max": ANY,
+        "Min": ANY,
+        "data_name": ANY,
+    },
+)
+VALUES = st.lists(VALUE | st.lists(VALUE, max_size=2), max_size=4) | ANY
+CALL = st.fixed_dictionaries(
+    {"input_args": VALUES, "output": VALUES},
+    optional={
+        "input_kwargs": st.dictionaries(WORDS | st.sampled_from(["dim", "out"]), VALUE) | ANY,
+        "input": VALUES,
+    },
+)
+NAMES = st.sampled_from(
+    [
+        "Torch.add.0.forward",
+        "Torch.cat.1.forward",
+        "Functional.relu.0.backward",
+        "Functional.relu.0.forward",
+        "Torch.sum.9.forward",
+    ]
+)
+TENSOR = st.fixed_dictionaries(
+    {"file": st.sampled_from(["x.npy", "../x.npy", "x.bin", "."]) | ANY},
+    optional={"dtype": st.just("float32") | ANY, "shape": st.just([2]) | ANY, "strides": ANY, "sha256": ANY},
+)
+MANIFEST = st.fixed_dictionaries(
+    {
+        "schema": st.just("opcli.data/1"),
+        "operator": st.sampled_from(["add", "aclnnRelu", "foreach_add_list"]) | ANY,
+        "inputs": st.dictionaries(st.sampled_from(["self", "other", "x1[0]", "x1"]), TENSOR | ANY) | ANY,
+        "outputs": st.dictionaries(st.sampled_from(["out", "out[0]"]), TENSOR | ANY) | ANY,
+    },
+    optional={
+        "attrs": st.dictionaries(WORDS | st.just("alpha"), ANY) | ANY,
+        "case": ANY,
+        "calls": ANY,
+        "seed": ANY,
+    },
+)
 CELLS = st.sampled_from(
     [
         "",
@@ -104,6 +153,13 @@ COLUMNS = (
     ),
     *("tensor_view_shapes", "tensor_dtypes", "output_tensor_indexes", "scalar_dtypes", "scalar_data_ranges"),
     *("tensor_view_strides", "tensor_view_offsets", "soc_series", "input_formats", "remark"),
+)
+
+
+NPY = (
+    b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }".ljust(127)
+    + b"\n"
+    + bytes(8)
 )
 
 
@@ -142,6 +198,24 @@ def test_any_msopst_file(tmp_path_factory: Any, written: list[Any]) -> None:
 def test_any_ttk_file(tmp_path_factory: Any, column: str, name: str, row: dict[str, str]) -> None:
     full = {column: name, "input_shapes": "", **row}
     read(tmp_path_factory.mktemp("t") / "t.csv", csv_text(full))
+
+
+@given(
+    st.dictionaries(NAMES | WORDS, CALL | ANY, min_size=1, max_size=3),
+    st.sampled_from(["tensor", "statistics"]),
+)
+@settings(max_examples=200)
+def test_any_dump(tmp_path_factory: Any, data: dict[str, Any], task: str) -> None:
+    head = {"task": task, "level": "L1", "dump_data_dir": "/"}
+    read(tmp_path_factory.mktemp("d") / "dump.json", json.dumps({**head, "data": data}))
+
+
+@given(MANIFEST)
+@settings(max_examples=200)
+def test_any_manifest(tmp_path_factory: Any, written: dict[str, Any]) -> None:
+    folder = tmp_path_factory.mktemp("x")
+    (folder / "x.npy").write_bytes(NPY)
+    read(folder / "manifest.json", json.dumps(written))
 
 
 @pytest.mark.parametrize(

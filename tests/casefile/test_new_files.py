@@ -36,6 +36,7 @@ SOME = (
         "amp_update_scale",
     ),
     *("layer_norm", "swi_glu", "gather", "foreach_add_list", "mm", "cast", "bitwise_and_tensor", "softmax"),
+    *("multilabel_margin_loss", "scatter_list", "max_pool2d_with_indices"),
 )
 
 

@@ -17,6 +17,7 @@ from ascend_opcli.operators import (
     quantisation,
     quantisation_by_data,
     quantised,
+    quantised_matmul,
     quantised_norms,
 )
 from ascend_opcli.operators.evaluate import UndefinedResult, golden
@@ -31,7 +32,7 @@ try:
 except ImportError:
     torch = F = None
 
-FAMILIES = (quantisation, quantisation_by_data, quantised_norms)
+FAMILIES = (quantisation, quantisation_by_data, quantised_matmul, quantised_norms)
 ALL = {op.name.removeprefix("aclnn"): op for family in FAMILIES for op in family.OPERATORS}
 NAN, INF = float("nan"), float("inf")
 needs_torch = pytest.mark.skipif(torch is None, reason="PyTorch is the oracle")

@@ -8,6 +8,7 @@ and the values of the inputs are invented within their extremes.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -110,12 +111,12 @@ class _Dump:
         try:
             line, bound, outputs = self._matched(key, found["number"], entry)
             operator = line.operator
-            body = self._body(line, bound, outputs, name)
+            body = self._body(line, bound, outputs)
         except NotDefined as error:
             return Written(name, where, operator, None, str(error))
         except (OpcliError, ValueError, OverflowError, ArithmeticError) as error:
             return Written(name, where, operator, None, f"no call: {error}")
-        return Written(name, where, operator, body, "", "the dtype table")
+        return Written(name, where, operator, body)
 
     def _matched(
         self, key: str, number: str, entry: Mapping[str, Any]
@@ -129,36 +130,64 @@ class _Dump:
             raise NotDefined("the dump has no inputs of this call: data_mode all has them")
         args = _listed(_plain(call["input_args"]))
         kwargs = {str(k): _plain(v, str(k)) for k, v in call.get("input_kwargs", {}).items()}
-        inplace = _in_place(api, kwargs)
-        if inplace:
-            calls = _to_log(key, inplace)
-            raise NotDefined(
-                f"{clip(api)} in place: the dump may hold its input as it was overwritten; {calls}"
-            )
+        elsewhere = _elsewhere(api, args, kwargs)
+        if elsewhere and not backward:
+            return self._in_place(api, elsewhere, args, kwargs, entry)
+        if elsewhere:
+            raise NotDefined(f"the gradient of {clip(api)} in place; {_to_log(key, elsewhere)}")
+        if table().others.get(key) == ():
+            raise NotDefined(f"{clip(api)} makes a view: no operator runs")
+        if api.startswith("Distributed."):
+            raise NotDefined(f"{clip(api)} is a collective of HCCL and no aclnn call")
         lines = table().lines.get(key, ())
         for line in lines:
             try:
                 bound = line.bind(args, kwargs)
-                results = [t for t in _listed(_plain(entry.get("output", []))) if t is not None]
+                results = _listed(_plain(entry.get("output", [])))
                 if backward:
                     bound[GRAD] = _first(entry.get("input"), "the gradient of its result")
                     bound[OUT] = _first(call.get("output"), "the result of its forward call")
-                    results = results[:1]
+                    results = results[:1]  # one for each input of the API; the operator has that of the first
+                    if results == [None]:
+                        raise NotDefined("the dump has no gradient of the first input")
                 line.call(bound, "float32")
             except Mismatch:
                 continue
+            results = [t for t in results if t is not None]
             if not results or not all(isinstance(r, Tensor) for r in results):
                 raise NotDefined("the dump has no result of this call: data_mode all has it")
             return line, bound, results
-        if True in [v for v in args if isinstance(v, bool)] and any(line.in_place for line in lines):
-            raise NotDefined(
-                f"{clip(api)} in place: the dump may hold its input as it was overwritten; {_to_log(key, api)}"
-            )
         what = "with these arguments" if lines else "with the same arguments"
         whose = f"the gradient of {clip(api)}" if backward else clip(api)
         raise NotDefined(f"{whose} is no single aclnn call {what}; {_to_log(key, api)}")
 
-    def _body(self, line: Line, bound: Mapping[str, Any], results: list[Tensor], name: str) -> dict[str, Any]:
+    def _in_place(
+        self, api: str, elsewhere: str, args: list[Any], kwargs: dict[str, Any], entry: Mapping[str, Any]
+    ) -> tuple[Line, dict[str, Any], list[Tensor]]:
+        """As ``_matched``, of a call that writes into its first input: by the aclnn operator that does so too."""
+        results = _listed(_plain(entry.get("output", [])))[:1]
+        calls = _to_log(api, elsewhere)
+        if kwargs.get("out") is not None:
+            raise NotDefined(
+                f"{clip(api)} writes into what out= names, which the dump shows overwritten; {calls}"
+            )
+        if not args or not results or not _apart(args[0], results[0]):
+            raise NotDefined(f"{clip(api)} in place: the dump holds its input as it was overwritten; {calls}")
+        plain = [False if value is True else value for value in args]
+        kwargs = {key: value for key, value in kwargs.items() if key != "inplace"}
+        for line in table().lines.get(elsewhere, ()):
+            operator = line.operator.replace("aclnn", "aclnnInplace")
+            if operator not in catalogued.names().values():
+                continue
+            try:
+                bound = line.bind(plain if line.in_place else args, kwargs)
+            except Mismatch:
+                continue
+            if isinstance(results[0], Tensor):
+                return dataclasses.replace(line, operator=operator, outputs=()), bound, [results[0]]
+        raise NotDefined(f"{clip(api)} is no single aclnn call with these arguments; {calls}")
+
+    def _body(self, line: Line, bound: Mapping[str, Any], results: list[Tensor]) -> dict[str, Any]:
         operator = self._resolve(line.operator)
         given = line.call(bound, results[0].dtype)
         inward = [p for p in operator.signature.params if p.io != "out"]
@@ -180,7 +209,7 @@ class _Dump:
             body["got"] = {n: {"file": self._file(result)} for n, result in of_output.items()}
             return body
         body["tags"] = [INVENTED]
-        body["description"] = f"{name}, its values invented within the dumped extremes"[:200]
+        body["description"] = "Values are invented, within the dumped extremes where there are some."
         return body
 
     def _given(self, param: Param, value: Any) -> Given:
@@ -277,16 +306,30 @@ def _first(entries: Any, what: str) -> Tensor:
     return found
 
 
-def _in_place(api: str, kwargs: Mapping[str, Any]) -> str:
-    """The name of the API that does the same elsewhere, where the call writes into what it is given; else nothing."""
+_STATISTICS = ("Max", "Min", "Mean", "Norm", "md5")
+
+
+def _apart(before: Any, after: Any) -> bool:
+    """Whether the dump's own figures show that one tensor was dumped before it became the other."""
+    if not isinstance(before, Tensor) or not isinstance(after, Tensor):
+        return False
+    known = [
+        key for key in _STATISTICS if before.entry.get(key) is not None and after.entry.get(key) is not None
+    ]
+    return any(repr(before.entry[key]) != repr(after.entry[key]) for key in known)
+
+
+def _elsewhere(api: str, args: list[Any], kwargs: Mapping[str, Any]) -> str:
+    """The API that does the same elsewhere, of a call that writes into what it is given; nothing of another."""
     group, _, name = api.rpartition(".")
     if name.startswith("__i") and name.endswith("__") and name not in ("__index__", "__invert__", "__int__"):
-        return f"{group}.{name[3:-2]}"
+        return f"{group}.__{name[3:]}"
     if name.endswith("_") and not name.endswith("__"):
         return f"{group}.{name[:-1]}"
     if kwargs.get("inplace") is True or kwargs.get("out") is not None:
         return api
-    return ""
+    lines = table().lines.get(api, ())
+    return api if any(v is True for v in args) and any(line.in_place for line in lines) else ""
 
 
 def _to_log(key: str, other: str) -> str:

@@ -171,7 +171,7 @@ def _argument(text: str, bound: Mapping[str, Any], dtype: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """``lines`` by API, as a dump spells it (``Functional.relu``), and the calls that are to be logged for others."""
+    """``lines`` by API, as a dump spells it (``Functional.relu``), and the calls that others make, () for a view."""
 
     lines: Mapping[str, tuple[Line, ...]]
     others: Mapping[str, tuple[str, ...]]
@@ -188,7 +188,8 @@ def table() -> Table:
             continue
         names, tilde, calls = line.partition(" ~ ")
         if tilde:
-            others |= {name: tuple(calls.split()) for name in _spelled(names)}
+            found_calls = tuple(call for call in calls.split() if call != NULL)
+            others |= dict.fromkeys(_spelled(names), found_calls)
             continue
         found = _LINE.fullmatch(line)
         if found is None:
