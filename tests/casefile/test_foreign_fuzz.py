@@ -228,19 +228,19 @@ def test_any_manifest(tmp_path_factory: Any, written: dict[str, Any]) -> None:
     ],
 )
 def test_comments_are_found_in_time_that_grows_with_the_text(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert len(without_comments(text)) == len(text)
-    assert time.perf_counter() - begun < 10
+    assert time.process_time() - begun < 10
 
 
 @pytest.mark.parametrize(
     "cell", ["1" * 900_000 + "x", "1_" * 400_000 + ".x", "(" * 900_000, "'" + "a" * 900_000, "-" * 900_000]
 )
 def test_a_hostile_cell_is_refused_in_time(cell: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(ValueError, match=r"^[^\n]+$"):
         parse(cell)
-    assert time.perf_counter() - begun < 10
+    assert time.process_time() - begun < 10
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:

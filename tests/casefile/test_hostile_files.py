@@ -19,7 +19,8 @@ from ascend_opcli.casefile.loader import load_file, load_text
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.model import StandardChoice
 
-SECOND = 1.0
+MOST = 3.0
+"""Of CPU time, which other work on the machine does not lengthen."""
 
 
 def accept(choice: StandardChoice, dtype: str | None) -> None:
@@ -27,10 +28,10 @@ def accept(choice: StandardChoice, dtype: str | None) -> None:
 
 
 def refused(text: str) -> str:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(CaseFileError) as caught:
         load_text(text, "f.yaml", check_standard=accept)
-    assert time.perf_counter() - start < SECOND
+    assert time.process_time() - start < MOST
     message = str(caught.value)
     assert "\n" not in message
     assert len(message) < 500
@@ -104,10 +105,10 @@ def test_a_file_of_sixty_five_megabytes(tmp_path: Path) -> None:
     path = tmp_path / "f.yaml"
     with path.open("wb") as file:
         file.truncate(2**40)  # sparse
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(CaseFileError, match="larger than 64 MiB"):
         load_file(path, check_standard=accept)
-    assert time.perf_counter() - start < SECOND
+    assert time.process_time() - start < MOST
 
 
 @pytest.mark.parametrize(

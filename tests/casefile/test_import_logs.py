@@ -337,14 +337,14 @@ def test_a_log_above_the_limit_is_refused(
 
 
 def test_huge_lines_take_no_time_and_lose_only_themselves(imported) -> None:  # type: ignore[no-untyped-def]
-    began = time.monotonic()
+    began = time.process_time()
     long = record("aclnnAdd", "self: Tensor size: [" + "1, " * 500_000, "other: (" * 200_000)
     noise = "aclnnA EXEC_ " * 100_000 + "\n" + "aclTensor(" * 100_000 + "\n"
     flood = "".join(line + "\n" for line in phase_one("aclnnAdd", "(" * 300_000, "[" * 300_000))
     text, (case,) = imported(noise + long + flood + elu())
     assert case.operator == "aclnnEluBackward"
     assert "incomplete" in text
-    assert time.monotonic() - began < 20
+    assert time.process_time() - began < 20
 
 
 def test_absurd_shapes_are_no_call(imported) -> None:  # type: ignore[no-untyped-def]

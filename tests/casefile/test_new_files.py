@@ -107,7 +107,7 @@ def test_what_overflows_in_the_reference_too_is_a_known_issue_of_the_suite(
     assert done.code == 0
     assert {r["verdict"] for r in results} <= {"PASS", "KNOWN", "SKIP"}
     known = [r["name"] for r in results if r["verdict"] == "KNOWN"]
-    assert all("border" in name or "complex" in name for name in known)
+    assert all("border" in name or "-hard" in name for name in known)
     assert any("upper-border" in name for name in known) or op not in OVERFLOWING
     assert not any(
         "fixed: remove the mark" in note for r in results for note in r["notes"] if "border" in r["name"]

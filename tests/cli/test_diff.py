@@ -387,6 +387,6 @@ def test_thousands_of_cases_are_quick(compare: Any, report: dict[str, Any]) -> N
 
     one = report["results"][0]
     many = {**report, "results": [{**one, "name": str(i), "id": str(i)} for i in range(4_000)]}
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert compare(many, {**many, "results": many["results"][::-1]}).code == 0
-    assert time.perf_counter() - begun < 20
+    assert time.process_time() - begun < 20

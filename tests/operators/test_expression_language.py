@@ -211,7 +211,7 @@ def test_every_function_can_be_called() -> None:
 )
 def test_nothing_is_made_that_is_beyond_measure(text: str) -> None:
     tracemalloc.start()
-    begun = time.perf_counter()
+    begun = time.process_time()
     try:
         with pytest.raises((ValueError, OverflowError)):
             evaluated(text)
@@ -219,7 +219,7 @@ def test_nothing_is_made_that_is_beyond_measure(text: str) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 1.2 * 2**30
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 20
 
 
 def test_work_is_bounded_where_the_result_is_small() -> None:
@@ -241,10 +241,10 @@ def test_work_is_bounded_where_the_result_is_small() -> None:
     ],
 )
 def test_no_argument_makes_a_call_take_for_ever(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     with np.errstate(all="ignore"), contextlib.suppress(ValueError, OverflowError, TypeError):
         evaluated(text)
-    assert time.perf_counter() - begun < 30
+    assert time.process_time() - begun < 30
 
 
 def test_empty_slices_give_nan_without_a_remark() -> None:

@@ -799,9 +799,9 @@ def test_the_strip_and_the_histogram_count_the_wrong_elements() -> None:
 def test_ten_million_elements_take_about_a_second_and_bounded_memory() -> None:
     wanted = np.random.default_rng(2).normal(size=10_000_000)
     got = (wanted * 2).astype(np.float32)
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert said(got, wanted).startswith("got is 2 x the golden")
-    assert time.perf_counter() - begun < 5  # 0.2 s where nothing else runs
+    assert time.process_time() - begun < 5  # 0.2 s where nothing else runs
     tracemalloc.start()
     said(got, wanted)
     assert tracemalloc.get_traced_memory()[1] < 64e6

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ascend_opcli.model import Argument, Attribute, Case, Data, Fill, Shape, TensorSpec, Where
+from ascend_opcli.model import Argument, Attribute, Case, Data, Derived, Fill, Generator, Shape, TensorSpec, Where
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.catalogued import Documented, Entry, documented
 from ascend_opcli.operators.contract import OnProduct, Refusal, predict, unchecked
@@ -226,12 +226,25 @@ class Calls:
     # --- parts ------------------------------------------------------------------------------------------------
 
     def follows(self, dtype: str) -> tuple[str, ...]:
-        """The inputs that take the case's own dtype: an index or a mask does not."""
+        """The inputs that take the case's own dtype and any values: an index, a mask or ascending bounds do not."""
         made = self.make(dtype, self.base_shape)
         if made is None:
             return ()
         names = (p.name for p in self.operator.signature.inputs)
-        return tuple(n for n in names if (spec := first_spec(made[n])) is not None and spec.dtype == dtype)
+        return tuple(
+            n
+            for n in names
+            if (spec := first_spec(made[n])) is not None
+            and spec.dtype == dtype
+            and not self._ordered(self.operator.data.get(n))
+        )
+
+    @staticmethod
+    def _ordered(data: Data | None) -> bool:
+        """Data whose order or whose dependence on other tensors the operator needs."""
+        return isinstance(data, Derived) or (
+            isinstance(data, Generator) and data.kind in ("linspace", "permutation")
+        )
 
     def data(self, name: str, word: str, dtype: str) -> Data:
         """What fills an input that is left alone."""
