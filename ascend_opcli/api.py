@@ -158,6 +158,14 @@ def run_case(
         raise UsageError(
             f"there is no backend {backend!r}{did_you_mean(str(backend), BACKENDS, otherwise=known)}"
         )
+    if isinstance(device, bool) or not isinstance(device, (int, np.integer)):
+        raise TypeError(f"device is the number of a device, not {_kind(device)}")
+    if device < 0:
+        raise UsageError(f"device is the number of a device, 0 or more, not {device}")
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float, np.number)):
+        raise TypeError(f"timeout is a number of seconds, not {_kind(timeout)}")
+    if product is not None and not isinstance(product, str):
+        raise TypeError(f"product is a name, not {_kind(product)}")
     if not timeout > 0 or timeout == float("inf"):
         raise UsageError(f"timeout is a number of seconds above 0, not {timeout}")
     try:

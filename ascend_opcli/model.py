@@ -353,6 +353,7 @@ class OutputReport:
     smallest that would let every element pass with the other left as it is; None where the rule has none.
     ``either`` counts elements so near a threshold that both branches are right. ``weak`` names cheap wrong
     answers that would pass too. ``floor`` is what the host result uses: no kernel can do better.
+    ``floor_non_finite`` says that it has NaN or Inf where the golden has another value.
     ``warnings`` say where a permissive clause of the standard let something pass, a sentence each.
     ``standards`` say how each standard would judge, where that was asked for.
 
@@ -379,6 +380,7 @@ class OutputReport:
     weak: tuple[str, ...] = ()
     branches: tuple[Branch, ...] = ()
     floor: float | None = None
+    floor_non_finite: bool = False
     warnings: tuple[str, ...] = ()
     standards: tuple[Alternative, ...] = ()
     diagnosis: str = ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ BACKEND = "opcli_backend"
 """The property of a report, in JUnit XML too, that says what executed the call."""
 
 # Top-level keys as opcli's own files have them: at the beginning of a line, in block style.
+_VERSION = re.compile(r"^(?:opcli|'opcli'|\"opcli\")[ \t]*:[ \t]+\d+[ \t]*(?:#.*)?$", re.MULTILINE)
 _KEY = re.compile(r"^([A-Za-z_][\w-]*|'\w+'|\"\w+\")[ \t]*:(?=\s|$)", re.MULTILINE)
 
 
@@ -102,7 +103,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile |
 
 
 def begins_like_a_case_file(path: Path) -> bool:
-    """Whether a YAML file has, in its first 64 KiB and not indented, the key ``opcli``, or ``op`` and ``cases``.
+    """Whether a YAML file has, in its first 64 KiB and not indented, ``opcli: NUMBER``, or ``op`` and ``cases``.
 
     A mistyped ``cases`` beside ``op`` counts: such a file is to be an error and not to be passed over.
     """
@@ -113,9 +114,10 @@ def begins_like_a_case_file(path: Path) -> bool:
         return False
     utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     text = data.decode("utf-16" if utf16 else "utf-8-sig", "ignore")
-    found = {key.strip("'\"") for key in _KEY.findall(text.replace("\r", "\n"))}
-    if "opcli" in found:
+    text = text.replace("\r", "\n")
+    if _VERSION.search(text):
         return True
+    found = {key.strip("'\"") for key in _KEY.findall(text)}
     if "op" not in found:
         return False
     if "cases" in found:
@@ -159,6 +161,7 @@ class CaseItem(pytest.Item):
         self.case = case
         self.extra_keyword_matches.update(case.tags)
         self._result: Result | None = None
+        self.reason = ""
 
     def setup(self) -> None:
         """Run the case. It is run here because pytest calls an error what goes wrong before the test itself."""
@@ -166,13 +169,19 @@ class CaseItem(pytest.Item):
         from ascend_opcli.model import Word
         from ascend_opcli.reporting.details import detail_lines
 
-        self._result = None
+        self._result, self.reason = None, ""
+        if self.config.getoption(
+            "setuponly", False
+        ):  # --setup-plan too: what would be run is shown, and nothing is
+            return
         try:
             result = _runner(self.config).run(self.case)
         except OpcliError as error:
+            self.reason = " ".join(str(error).split())
             pytest.fail(f"ERROR {self.case.id}\n  {error}", pytrace=False)
         self.user_properties[:] = [p for p in self.user_properties if p[0] != BACKEND]
         self.user_properties.append((BACKEND, result.backend))
+        self.reason = result.verdict.reason
         if result.verdict.word is Word.ERROR:
             pytest.fail("\n".join(detail_lines(result)), pytrace=False)
         self._result = result
@@ -199,23 +208,21 @@ class CaseItem(pytest.Item):
         if word in (Word.FAIL, Word.KNOWN):
             pytest.fail("\n".join(detail_lines(result)), pytrace=False)
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The report's own text; in pytest's short summary the reason."""
-        found = super().repr_failure(excinfo, style)
-        crash = getattr(found, "reprcrash", None)
-        if (
-            crash is not None
-            and self._result is not None
-            and isinstance(excinfo.value, pytest.fail.Exception)
-        ):
-            crash.message = self._result.verdict.reason
-            crash.path, crash.lineno = str(self.path), self.case.where.line
-        return found
-
     def reportinfo(self) -> tuple[Path, int, str]:
         """The file, the line counted from 0, and a title."""
         # Where a node id ends in its title, pytest -v writes :: for every dot in it.
         return self.path, self.case.where.line - 1, f"{self.path.name}: {self.name}"
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+    """In pytest's short summary of a failure or an error its reason, not the first line of the report."""
+    outcome = yield
+    if isinstance(item, CaseItem) and call.excinfo is not None:
+        crash = getattr(outcome.get_result().longrepr, "reprcrash", None)
+        if crash is not None and item.reason and isinstance(call.excinfo.value, pytest.fail.Exception):
+            crash.message = item.reason
+            crash.path, crash.lineno = str(item.path), item.case.where.line
 
 
 class _Runner:

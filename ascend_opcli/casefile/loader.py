@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,14 +62,30 @@ def load_file(
         name, data = STDIN, sys.stdin.buffer.read(yaml_text.MAX_BYTES + 1)
     else:
         data = _read(name, yaml_text.MAX_BYTES)
-    return load_text(
-        yaml_text.decode(data, name),
-        name,
-        check_standard=check_standard,
-        product_default=product_default,
-        seed_default=seed_default,
-        declared=declared,
-    )
+    text = yaml_text.decode(data, name)
+    try:
+        return load_text(
+            text,
+            name,
+            check_standard=check_standard,
+            product_default=product_default,
+            seed_default=seed_default,
+            declared=declared,
+        )
+    except CaseFileError:
+        if not name.lower().endswith((".yaml", ".yml")) and _is_log(text):
+            source = "-" if name == STDIN else name
+            raise CaseFileError(
+                f"{clip(name, 200)} is a log of calls, no case file: opcli cases import {clip(source, 200)} makes one"
+            ) from None
+        raise
+
+
+def _is_log(text: str) -> bool:
+    """Whether a text that is no case file has the heads of logged calls."""
+    if re.search(r"^(?:op|cases|opcli):", text, re.MULTILINE):
+        return False
+    return re.search(r"\baclnn\w{1,100}\s+EXEC_\w|Entering function aclnn\w", text, re.ASCII) is not None
 
 
 def _foreign(

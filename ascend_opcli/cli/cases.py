@@ -163,6 +163,8 @@ def import_cases(
             write_new(path, text)
     for line in done.lines:
         typer.echo(line, err=True)
+    if done.unread:
+        raise typer.Exit(ExitCode.USAGE)
     if not done.kept:
         raise typer.Exit(ExitCode.NOTHING_JUDGED)
 

@@ -327,6 +327,8 @@ def run(
     with opened(wanted) as executor:
         home = executor.product or home
         plan = chosen(plan, home, other_products=executor.product is None)
+        if keeper is not None:
+            keeper.expect(plan.cases)
         if saver is not None and executor.product is None:
             saver.product = settings.product
         if inputs_sha256 is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,36 +36,83 @@ class Done:
 def write_cases(cases: Iterable[Case], out: Path, *, format: str, allow_code: bool = False) -> Iterator[Done]:
     """Write a folder for each case, in order; a case that expects a refusal has none.
 
-    Raises UsageError where two cases would go to one folder, SurroundingsError where nothing can be written.
+    Raises, before anything is written, UsageError where two cases would go to one folder and CaseFileError where an
+    operator cannot be had; SurroundingsError where nothing can be written.
+    """
+    cases = tuple(cases)
+    names = folders(cases, out, "give each file its own --out")
+    operators = [None if case.skip else _operator(case, allow_code) for case in cases]
+    for case, name, operator in zip(cases, names, operators, strict=True):
+        refused = case.status is not None and case.status.code != 0
+        why = case.skip or ("it expects a refusal" if refused else too_large(case, None))
+        if operator is None or why:
+            yield Done(case, why=why or "")
+            continue
+        try:
+            done = _written(case, out / name, format, operator)
+        except OSError as error:
+            raise _cannot(out / name, error) from None
+        yield done
+
+
+def _cannot(place: Path, error: OSError) -> SurroundingsError:
+    return SurroundingsError(f"cannot write {error.filename or place}: {error.strerror or error}")
+
+
+def folders(cases: Sequence[Case], out: Path, advice: str) -> list[str]:
+    """The names of the cases' folders below ``out``, each its own.
+
+    Raises UsageError, which ends in ``advice``, where two cases have one name; SurroundingsError where ``out`` cannot
+    be made.
     """
     taken: dict[str, Case] = {}
     for case in cases:
         name = exchange.folder_name(case)
-        other = taken.setdefault(name.casefold(), case)
+        other = taken.setdefault(name, case)
         if other is not case:
-            raise UsageError(
-                f"{other.path} and {case.path} both have {out / name}: give each file its own --out"
-            )
-        if case.status is not None and case.status.code != 0:
-            yield Done(case, why="it expects a refusal")
-            continue
-        lack = too_large(case, None)
-        if lack is not None:
-            yield Done(case, why=lack)
-            continue
-        try:
-            yield _written(case, out / name, format, allow_code)
-        except OSError as error:
-            raise SurroundingsError(
-                f"cannot write {error.filename or out / name}: {error.strerror or error}"
-            ) from None
-
-
-def _written(case: Case, folder: Path, format: str, allow_code: bool) -> Done:
+            raise UsageError(f"{other.path} and {case.path} both have {out / name}: {advice}")
+    if len({name.casefold() for name in taken}) == len(taken):
+        return list(taken)
     try:
-        operator = operator_of(case, allow_code=allow_code)
+        out.mkdir(parents=True, exist_ok=True)
+        return _apart(taken) if _folds_case(out) else list(taken)
+    except OSError as error:
+        raise _cannot(out, error) from None
+
+
+def _folds_case(folder: Path) -> bool:
+    """Whether the file system takes names that differ in case only for one."""
+    with tempfile.TemporaryDirectory(prefix="opcli-a", dir=folder) as probe:
+        return os.path.exists(os.path.join(folder, os.path.basename(probe).swapcase()))
+
+
+def _apart(names: Iterable[str]) -> list[str]:
+    """The names, with a number behind those that differ from an earlier one in case only.
+
+    ``--outputs`` finds such a folder by the call in its manifest.
+    """
+    names = list(names)
+    taken = {name.casefold() for name in names}
+    seen: set[str] = set()
+    made = []
+    for name in names:
+        number, own = 1, name
+        while own.casefold() in seen or (number > 1 and own.casefold() in taken):
+            number += 1
+            own = f"{name}-{number}"
+        seen.add(own.casefold())
+        made.append(own)
+    return made
+
+
+def _operator(case: Case, allow_code: bool) -> Operator:
+    try:
+        return operator_of(case, allow_code=allow_code)
     except ValueError as error:
         raise CaseFileError(str(error), case.where) from None
+
+
+def _written(case: Case, folder: Path, format: str, operator: Operator) -> Done:
     call = make_call(case, operator.signature, case.product or DEFAULT_PRODUCT)
     goldens, why = _goldens(case, operator, call)
     aside = exchange.set_aside(folder, call)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ascend_opcli.execution.candidate import no_status
+from ascend_opcli.execution.data import folders
 from ascend_opcli.execution.shortcuts import Shortcuts
 from ascend_opcli.model import Call, Case, Outcome
 from ascend_opcli.operators.contract import unchecked
@@ -38,15 +41,17 @@ class Written:
         if hazard is not None:
             return Outcome(self.name, findings=(f"not checked by the operator: {hazard}",))
         try:
-            folder = self._results.find(exchange.folder_name(case), call)
+            place = self._results.find(exchange.folder_name(case), call)
         except NoResult as error:
             return Outcome(self.name, error=str(error))
-        outputs, wrong = read_outputs(folder, call)
-        outcome = Outcome(self.name, outputs=outputs, findings=tuple(wrong), served_by=str(folder))
+        folder = str(place.folder)
+        outputs, wrong = read_outputs(place, call)
+        outcome = Outcome(self.name, outputs=outputs, findings=tuple(wrong), served_by=folder)
         if not outputs:
             return outcome
-        found = tuple(self._shortcuts.found(operator, case, call, outcome))
-        return Outcome(self.name, outputs=outputs, findings=found, served_by=str(folder))
+        found = [f"when it was run: {text}" for text in place.findings]
+        found += self._shortcuts.found(operator, case, call, outcome)
+        return Outcome(self.name, outputs=outputs, findings=tuple(found), served_by=folder)
 
 
 class Given:
@@ -88,13 +93,21 @@ class Keeper:
         self.folder = folder
         self.kept = 0
         self.broken: str | None = None
+        self._names: dict[tuple[str, str], str] = {}
+
+    def expect(self, cases: Sequence[Case]) -> None:
+        """What will be kept. Raises UsageError where two of the cases would have one folder."""
+        names = folders(cases, self.folder, "save the outputs of each file in a folder of its own")
+        self._names = {(c.path, c.name): name for c, name in zip(cases, names, strict=True)}
 
     def __call__(self, case: Case, call: Call, outcome: Outcome) -> None:
         """Keep the outputs of one case, where there are any."""
         if not outcome.outputs or outcome.status != 0:
             return
-        made_by = {"backend": outcome.backend, "served_by": outcome.served_by}
-        place = self.folder / exchange.folder_name(case)
+        made_by: dict[str, Any] = {"backend": outcome.backend, "served_by": outcome.served_by}
+        if outcome.findings:
+            made_by["findings"] = list(outcome.findings)
+        place = self.folder / self._names.get((case.path, case.name), exchange.folder_name(case))
         try:
             exchange.set_aside(place, call)
             exchange.write(

@@ -104,8 +104,12 @@ def floor_text(output: OutputReport) -> str:
     """That no kernel can meet the tolerance, where the host result does not; else nothing."""
     if output.floor is None or not output.floor > 1:
         return ""
-    if output.floor == math.inf:
+    if output.floor == math.inf and output.floor_non_finite:
         return "the host result itself has NaN or Inf where the golden has not: the tolerance is below the noise floor"
+    if output.floor == math.inf:
+        return (
+            "the host result itself is off where the tolerance is 0: the tolerance is below the noise floor"
+        )
     return f"the host result itself uses {share_text(output.floor)}: the tolerance is below the noise floor"
 
 

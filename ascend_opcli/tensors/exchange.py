@@ -45,6 +45,7 @@ HOW_TO_READ = {
 Arrays = Mapping[str, "np.ndarray | tuple[np.ndarray, ...]"]
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=-]+")
+_OWN = re.compile(rf"(?:{INPUTS}|{GOLDEN})/[^/\\\x00]+\.(?:{'|'.join(FORMATS)})")
 _MAX_STEM = 100
 
 
@@ -64,14 +65,48 @@ def folder_name(case: Case) -> str:
 # --- the manifest -------------------------------------------------------------------------------------------
 
 
+_VALUE = ("dtype", "shape")
+_LAYOUT = ("strides", "offset", "storage_shape", "format")
+
+
 def identity(call: Call) -> dict[str, Any]:
     """What two calls must have in common for the one's outputs to be the other's, as plain JSON."""
+    return {
+        **_head(call),
+        "inputs": {name: _parts(_spec(tensor.spec)) for name, tensor in tensors(call)},
+        "outputs": {name: _parts(_spec(spec)) for name, spec in members(call.outputs)},
+    }
+
+
+def identified(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The identity of the call that a manifest was made for; what it lacks is None there."""
+    return {
+        **{key: manifest.get(key) for key in ("operator", "inputs_sha256", "attrs")},
+        **{key: _all_parts(manifest.get(key)) for key in (INPUTS, OUTPUTS)},
+    }
+
+
+def without_layout(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """An identity of values alone. The dtypes and shapes of the inputs are in their hash."""
+    outputs = {name: {key: part[key] for key in _VALUE} for name, part in identity[OUTPUTS].items()}
+    return {**{key: identity[key] for key in ("operator", "inputs_sha256", "attrs")}, OUTPUTS: outputs}
+
+
+def _head(call: Call) -> dict[str, Any]:
     return {
         "operator": call.operator,
         "inputs_sha256": call.inputs_sha256,
         "attrs": {name: _attribute(b) for name, b in call.arguments.items() if isinstance(b, Attribute)},
-        "outputs": {name: {"dtype": s.dtype, "shape": list(s.shape)} for name, s in members(call.outputs)},
     }
+
+
+def _parts(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: entry.get(key) for key in (*_VALUE, *_LAYOUT)}
+
+
+def _all_parts(entries: object) -> dict[str, Any]:
+    found = entries if isinstance(entries, dict) else {}
+    return {str(name): _parts(entry) for name, entry in found.items() if isinstance(entry, dict)}
 
 
 def members(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -112,12 +147,12 @@ def _plain(value: Any) -> Any:
 def load_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a case's folder. ValueError in one sentence where there is none that can be read."""
     path = folder / MANIFEST
+    if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
+        raise ValueError(f"{path} leads out of its folder")
+    with files.regular(str(path)) as stream:
+        text = stream.read(MAX_MANIFEST + 1)
     try:
-        with open(path, "rb") as stream:
-            text = stream.read(MAX_MANIFEST + 1)
         found = json.loads(text) if len(text) <= MAX_MANIFEST else None
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror or error}") from None
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not isinstance(found.get("schema"), str):
@@ -127,10 +162,12 @@ def load_manifest(folder: Path) -> dict[str, Any]:
     return found
 
 
-def difference(manifest: Mapping[str, Any], call: Call) -> str:
-    """Why outputs beside a manifest are not those of a call, in a few words; empty where they are."""
-    want = identity(call)
-    have = {key: manifest.get(key) for key in want}
+def difference(manifest: Mapping[str, Any], call: Call, *, layouts: bool = True) -> str:
+    """Why outputs beside a manifest are not those of a call, in a few words; empty where they are.
+
+    Without ``layouts`` outputs of the same values serve, wherever these lay in memory.
+    """
+    want, have = identity(call), identified(manifest)
     if have["operator"] != want["operator"]:
         return f"OTHER OPERATOR: made for {str(have['operator'])[:80]}, not for {want['operator']}"
     if have["inputs_sha256"] != want["inputs_sha256"]:
@@ -138,9 +175,9 @@ def difference(manifest: Mapping[str, Any], call: Call) -> str:
         return f"OTHER INPUTS: made from inputs with sha256 {other}..., the case has {own}..."
     if have["attrs"] != want["attrs"]:
         return "OTHER ATTRIBUTES: " + _apart(have["attrs"], want["attrs"])
-    if views(have["outputs"]) != want["outputs"]:
+    if without_layout(have) != without_layout(want):
         return "OTHER OUTPUTS: made for outputs of another dtype or shape"
-    return ""
+    return _laid_out(have, want) if layouts else ""
 
 
 def _apart(have: object, want: Mapping[str, Any]) -> str:
@@ -152,14 +189,15 @@ def _apart(have: object, want: Mapping[str, Any]) -> str:
     return "they cannot be told"
 
 
-def views(outputs: object) -> dict[str, Any]:
-    """The outputs of a manifest with their dtypes and shapes alone."""
-    found = outputs if isinstance(outputs, dict) else {}
-    return {
-        name: {"dtype": o.get("dtype"), "shape": o.get("shape")}
-        for name, o in found.items()
-        if isinstance(o, dict)
-    }
+def _laid_out(have: Mapping[str, Any], want: Mapping[str, Any]) -> str:
+    for group in (INPUTS, OUTPUTS):
+        for name in sorted(want[group].keys() | have[group].keys()):
+            there, here = (side[group].get(name) or {} for side in (have, want))
+            key = next((k for k in (*_VALUE, *_LAYOUT) if there.get(k) != here.get(k)), None)
+            if key is not None:
+                known, own = (json.dumps(side.get(key))[:80] for side in (there, here))
+                return f"OTHER LAYOUT: made for {name} with {key} {known}, the case has {own}"
+    return ""
 
 
 # --- writing ------------------------------------------------------------------------------------------------
@@ -175,8 +213,8 @@ def write(
     golden: Arrays | None = None,
     outputs: Arrays | None = None,
     more: Mapping[str, Any] | None = None,
-) -> None:
-    """Write a call's folder, the manifest last: a folder that has one is complete.
+) -> Mapping[str, Any]:
+    """Write a call's folder, the manifest last: a folder that has one is complete. What stands in it is returned.
 
     ``golden`` and ``outputs`` are arrays by output. ``more`` goes into the manifest. Raises OSError.
     """
@@ -198,7 +236,7 @@ def write(
     document = {
         "schema": SCHEMA,
         "case": case.id,
-        **identity(call),
+        **_head(call),
         "product": call.product,
         "seed": case.seed,
         "format": format,
@@ -208,7 +246,10 @@ def write(
         "outputs": returned,
     }
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    if inputs:
+        _remove_stale(folder, document)
     files.put(folder / MANIFEST, lambda stream: stream.write(text.encode("utf-8", "backslashreplace")))
+    return document
 
 
 def _input(folder: Path, name: str, tensor: Tensor, format: str, *, inputs: bool) -> dict[str, Any]:
@@ -216,15 +257,51 @@ def _input(folder: Path, name: str, tensor: Tensor, format: str, *, inputs: bool
     made = _spec(spec)
     if not inputs:
         return made
-    made.update(_file(folder, INPUTS, name, view(tensor), format))
-    whole = is_contiguous(spec.shape, spec.strides) and not spec.offset
-    if not whole or math.prod(spec.storage_shape) != spec.count:
-        storage = tensor.storage.reshape(spec.storage_shape)
+    values, *storage = _held(tensor)
+    made.update(_file(folder, INPUTS, name, values, format))
+    if storage:
         made["storage"] = {
-            **_file(folder, INPUTS, f"{name}.storage", storage, format),
+            **_file(folder, INPUTS, f"{name}.storage", storage[0], format),
             "shape": list(spec.storage_shape),
         }
     return made
+
+
+def _held(tensor: Tensor) -> list[np.ndarray]:
+    """What lies in files of an input: its values and, where these do not fill it in their order, its storage."""
+    spec = tensor.spec
+    whole = is_contiguous(spec.shape, spec.strides) and not spec.offset
+    if whole and math.prod(spec.storage_shape) == spec.count:
+        return [view(tensor)]
+    return [view(tensor), tensor.storage.reshape(spec.storage_shape)]
+
+
+def input_files(name: str, tensor: Tensor, format: str) -> Iterator[tuple[str, np.ndarray]]:
+    """The files of an input: where they lie in the folder, and the array that each holds."""
+    for stem, array in zip((name, f"{name}.storage"), _held(tensor), strict=False):
+        yield _place(INPUTS, stem, format), array
+
+
+def _remove_stale(folder: Path, new: Mapping[str, Any]) -> None:
+    """Remove inputs and goldens that the manifest here names and the new one does not."""
+    try:
+        old = load_manifest(folder)
+    except ValueError:
+        return
+    for place in sorted(_written(old) - _written(new)):
+        path = folder / place
+        if _OWN.fullmatch(place) and not path.parent.is_symlink():
+            path.unlink(missing_ok=True)
+
+
+def _written(manifest: Mapping[str, Any]) -> set[str]:
+    """The files of inputs and goldens that a manifest names."""
+    inputs, outputs = (manifest.get(key) for key in (INPUTS, OUTPUTS))
+    tensors = [e for e in inputs.values() if isinstance(e, dict)] if isinstance(inputs, dict) else []
+    entries = [*tensors, *(e.get("storage") for e in tensors)]
+    if isinstance(outputs, dict):
+        entries += [e.get("golden") for e in outputs.values() if isinstance(e, dict)]
+    return {str(e.get("file")) for e in entries if isinstance(e, dict)}
 
 
 def _spec(spec: TensorSpec) -> dict[str, Any]:

@@ -189,6 +189,16 @@ def as_bits(array: np.ndarray) -> np.ndarray:
     return array.view(np.uint16 if array.dtype.itemsize == 2 else "V1")
 
 
+def regular(path: str) -> IO[bytes]:
+    """A file opened for reading; a pipe or a device, which could hold up for ever, is refused. Raises ValueError."""
+    with _sentence(path):
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        if stat.S_ISREG(os.fstat(handle).st_mode):
+            return os.fdopen(handle, "rb")
+        os.close(handle)
+    raise ValueError(f"{path} is not a regular file")
+
+
 def put(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """A file written by ``write``, whole or not at all."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".opcli-")
@@ -233,7 +243,7 @@ def _size(path: str) -> int:
 
 
 def _npy_header(path: str, size: int) -> _Header:
-    with _sentence(path), open(path, "rb") as stream:
+    with _sentence(path), regular(path) as stream:
         header = _header(path, stream)
     if size - header.size != header.nbytes:
         raise ValueError(

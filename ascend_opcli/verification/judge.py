@@ -158,10 +158,17 @@ def side_by_side(
     return tuple(made)
 
 
-def noise_floor(host_result: np.ndarray, golden: np.ndarray, dtype: str, choice: StandardChoice) -> float:
-    """The share of the tolerance that the host result uses. No kernel can do better; above 1, none passes."""
+def noise_floor(
+    host_result: np.ndarray, golden: np.ndarray, dtype: str, choice: StandardChoice
+) -> tuple[float, bool]:
+    """The share of the tolerance that the host result uses, and whether it has NaN or Inf where the golden differs.
+
+    No kernel can do better; above 1, none passes.
+    """
     name = dtype_of(dtype).name
-    return judged(host_result, golden, name, make(choice, dtype), third=host_result).used
+    found = judged(host_result, golden, name, make(choice, dtype), third=host_result)
+    census = found.metrics.census
+    return found.used, census.nan_against_number + census.inf_against_other > 0
 
 
 def _not_comparable(got: np.ndarray, golden: np.ndarray, dtype: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping
 from functools import lru_cache
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ascend_opcli.errors import UsageError
-from ascend_opcli.model import Call, Case, Outcome, StandardChoice, TensorSpec
+from ascend_opcli.model import Call, Case, Outcome, OutputReport, StandardChoice, TensorSpec
 from ascend_opcli.operators.custom import resolve
 from ascend_opcli.operators.evaluate import Arrays, ReferenceFailure, host_result
 from ascend_opcli.operators.in_blocks import host_outputs, obstacle
@@ -18,6 +19,9 @@ from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors import exchange, files
 from ascend_opcli.tensors.flat import Streamed
 from ascend_opcli.tensors.returned import NoResult, Results, read_output
+from ascend_opcli.verification.choice import choose
+from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.verification.standards import make
 
 HOST = "host"
 _SUFFIXES = (".npy", ".npz", ".bin")
@@ -29,6 +33,7 @@ class ThirdParty:
     def __init__(self, case: Case, operator: Operator, call: Call, outcome: Outcome) -> None:
         self._case, self._operator, self._call, self._outcome = case, operator, call, outcome
         self._made: dict[str, Arrays] = {}
+        self.notes: dict[str, None] = {}
         self._streamed = any(isinstance(o, Streamed) for o in outcome.outputs.values())
 
     def result(self, choice: StandardChoice, name: str, spec: TensorSpec) -> np.ndarray | None:
@@ -53,6 +58,42 @@ class ThirdParty:
                 f"{self._operator.name} has no reference: dual:third=FILE or an expression"
             )
         return found
+
+    def doubt(
+        self,
+        choice: StandardChoice,
+        name: str,
+        theirs: np.ndarray | None,
+        golden: np.ndarray,
+        spec: TensorSpec,
+        either: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> str:
+        """Why a third-party result from elsewhere is no measure of errors, in a sentence; empty where it is one.
+
+        It fails the operator's own standard. Where the host result does too, it may be as far off as level L0 of the
+        double benchmark lets it be beside that.
+        """
+        elsewhere = str(choice.numbers.get("third", HOST)) != HOST
+        if theirs is None or not elsewhere or make(choice, spec.dtype).whole != "dual":
+            return ""
+        plain = dataclasses.replace(self._case, standard=None, output_standards={})
+        own = choose(name, spec.dtype, plain, self._operator.standard, None)
+
+        def judged(result: np.ndarray, by: StandardChoice, third: np.ndarray | None = None) -> OutputReport:
+            return judge_output(name, result, golden, dtype=spec.dtype, choice=by, either=either, third=third)
+
+        report = judged(theirs, own)
+        if report.passed:
+            return ""
+        try:
+            floor = self.host(name)
+        except ReferenceFailure:
+            floor = None
+        if isinstance(floor, np.ndarray) and not judged(floor, own).passed:
+            coarse = StandardChoice("dual", {"level": "L0"}, own.origin)
+            if judged(theirs, coarse, floor).passed:
+                return ""
+        return f"the third-party result of {name} itself fails {own.name}: {report.reason}"
 
     def host(self, name: str) -> np.ndarray | None:
         """The host result of an output; None where the operator has no reference."""
@@ -89,10 +130,16 @@ class ThirdParty:
     def _from_folder(self, folder: Path, name: str, spec: TensorSpec) -> np.ndarray:
         """The output that another place has written for the same inputs. Raises ReferenceFailure where it has none."""
         try:
-            place = _results(str(folder)).find(exchange.folder_name(self._case), self._call)
-            return read_output(place, name, spec)
+            place = _results(str(folder)).find(exchange.folder_name(self._case), self._call, layouts=False)
+            if place.findings:
+                raise NoResult(f"FAILED: what made it was found wrong: {place.findings[0]}")
+            found = read_output(place, name, spec)
         except NoResult as error:
             raise ReferenceFailure(f"no third-party result of {name}: {error}") from None
+        laid_out = exchange.difference(place.manifest, self._call)
+        if laid_out:
+            self.notes[f"the third-party result is that of the same values: {laid_out}"] = None
+        return found
 
     def _near(self, path: str, choice: StandardChoice) -> Path:
         if "command line" in choice.origin:

@@ -114,6 +114,7 @@ def judge_outputs(
     ignored: list[str] = []
     third = ThirdParty(case, operator, call, outcome)
     warnings: list[str] = []
+    doubts: list[str] = []
     inputs = {name: view(bound) for name, bound in call.arguments.items() if isinstance(bound, Tensor)}
     for name, spec, got, wanted in _members(call, outcome, golden):
         explicit = case.expected_outputs.get(name, case.expected_outputs.get(name.partition("[")[0]))
@@ -128,6 +129,9 @@ def judge_outputs(
         choice = third_party_of(choose(name, spec.dtype, case, operator.standard, override), third_party)
         either = golden.either if golden is not None and explicit is None else None
         either = either if operator.either_of in (None, name) else None
+        theirs = third.result(choice, name, spec)
+        doubt = third.doubt(choice, name, theirs, wanted, spec, either)
+        doubts += [doubt] if doubt else []
         report, failing = judge_and_locate(
             name,
             got,
@@ -137,20 +141,25 @@ def judge_outputs(
             inputs=inputs,
             either=either,
             written=outcome.written.get(name),
-            third=third.result(choice, name, spec),
+            third=theirs,
             copies={n: a for n, a in inputs.items() if a.shape == spec.shape and a.dtype.kind != "b"},
         )
         warnings += [f"{name}: {text}" for text in report.warnings]
         if all_standards:
+            beside = third.host(name) if third_party is None else None
+            if third_party is not None:
+                beside = third.result(_dual(third_party), name, spec)
+                doubt = third.doubt(_dual(third_party), name, beside, wanted, spec, either)
+                if doubt:
+                    beside = None
+                    warnings.append(f"dual is left out: {doubt}")
             others = side_by_side(
                 got,
                 wanted,
                 dtype=spec.dtype,
                 either=either,
                 written=outcome.written.get(name),
-                third=third.host(name)
-                if third_party is None
-                else third.result(_dual(third_party), name, spec),
+                third=beside,
                 operator_standard=operator.standard,
             )
             report = dataclasses.replace(report, standards=others)
@@ -188,6 +197,7 @@ def judge_outputs(
                 report,
                 diagnosis=sentence,
                 floor=floor.share if floor is not None else None,
+                floor_non_finite=floor is not None and floor.strange,
                 mismatch_strip=found.strip,
                 ulp_histogram=found.histogram,
                 pairs=_pairs(got, wanted),
@@ -197,7 +207,7 @@ def judge_outputs(
             report = dataclasses.replace(report, floor=report.used)
         reports.append(dataclasses.replace(report, branches=branches))
     told = (*golden.divergences, *golden.remarks) if golden is not None else ()
-    notes = [*outcome.notes, *told, *warnings]
+    notes = [*outcome.notes, *told, *warnings, *third.notes]
     if ignored and not reports and not outcome.findings and case.status is None:
         return Verdict(
             Word.SKIP, f"cannot judge: the case ignores {', '.join(ignored)} and expects no status"
@@ -220,7 +230,10 @@ def judge_outputs(
             *outcome.findings,
             *(r.reason if len(reports) == 1 else f"{r.name}: {r.reason}" for r in failed),
         ]
-        return Verdict(Word.FAIL, "; ".join(said), tuple(reports), tuple(notes))
+        return Verdict(Word.FAIL, "; ".join(said), tuple(reports), (*notes, *doubts))
+    if doubts:
+        # As where there is none: a ratio to wrong errors shows nothing.
+        return Verdict(Word.ERROR, "; ".join(doubts), notes=tuple(notes))
     return Verdict(Word.PASS, "", tuple(reports), tuple(notes))
 
 
@@ -231,9 +244,12 @@ UNREACHABLE = (
 
 
 class _Floor(NamedTuple):
-    """The share of the tolerance that the host result uses, and whether it misses it by the very same output."""
+    """The share of the tolerance that the host result uses, whether a NaN or Inf of its own makes it miss, and
+    whether it misses it by the very same output.
+    """
 
     share: float
+    strange: bool
     same: bool
 
 
@@ -247,8 +263,8 @@ def _floor(
         return None
     if own is None or own.shape != golden.shape or own.dtype != got.dtype:
         return None
-    share = noise_floor(own, golden, dtype, choice)
-    return _Floor(share, share == math.inf and _overflows_alike(got, own, golden))
+    share, strange = noise_floor(own, golden, dtype, choice)
+    return _Floor(share, strange, share == math.inf and _overflows_alike(got, own, golden))
 
 
 def _overflows_alike(got: np.ndarray, own: np.ndarray, golden: np.ndarray) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from pathlib import Path
 
@@ -386,3 +387,111 @@ def test_a_raw_byte_of_a_log_does_not_spoil_the_file(imported) -> None:  # type:
     assert [c.operator for c in cases] == ["aclnnAdd"]
     assert "#     cube: int8_t: ?" in text
     assert "\x1b" not in text
+
+
+# --- several processes, colours, encodings --------------------------------------------------------------------
+
+PREFIXES = [
+    ("[rank0]: ", "[rank1]: "),
+    ("[default0]:", "[default11]:"),
+    ("[default0]:[rank0]: ", "[default1]:[rank1]: "),
+    ("[1,0]<stdout>:", "[1,1]<stdout>:"),
+    ("0: ", "1: "),
+    ("(RayWorkerWrapper pid=17) ", "(RayWorkerWrapper pid=18, ip=10.0.0.1) "),
+    ("(Worker_TP0 pid=17) ", "(Worker_TP1 pid=18) "),
+    ("worker-0  | ", "worker-1  | "),
+    ("2026-01-02T10:11:12.000Z worker-0 | ", "2026-01-02T10:11:12.001Z worker-1 | "),
+]
+
+
+def calls_of(cases: tuple[Case, ...]) -> list[tuple[str, object]]:
+    return sorted((c.operator, repr(c.arguments)) for c in cases)
+
+
+@pytest.mark.parametrize("prefixes", PREFIXES)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_lines_of_several_processes_are_told_apart(imported, prefixes, seed) -> None:  # type: ignore[no-untyped-def]
+    """However the lines of two processes are mixed: the calls are those that each has logged."""
+    logs_of = [elu() + add() + elu("c10::Half"), add(other=X.format("float")) + elu(result="0") + add()]
+    _, alone = imported("".join(logs_of))
+    queues = [[p + line for line in text.splitlines()] for p, text in zip(prefixes, logs_of, strict=True)]
+    draw, mixed = random.Random(seed), []
+    while any(queues):
+        mixed.append(draw.choice([q for q in queues if q]).pop(0))
+    _, cases = imported("\n".join(mixed) + "\n")
+    assert calls_of(cases) == calls_of(alone)
+    assert len(cases) == 5  # add() is logged by both
+
+
+def test_a_call_that_one_process_leaves_open_takes_nothing_of_the_other(imported) -> None:  # type: ignore[no-untyped-def]
+    x = X.format("float")
+    mixed = [
+        "[rank0]: " + HEAD.format("aclnnExp"),
+        "[rank1]: " + HEAD.format("aclnnAbs"),
+        f"[rank0]: self: {x}",
+        f"[rank0]: out: {x}",
+        "[rank0]: " + HEAD.format("aclnnExp"),
+        f"[rank0]: self: {x.replace('[2, 3]', '[3, 3]')}",
+        f"[rank1]: self: {x}",
+    ]
+    text, cases = imported("\n".join(mixed) + "\n")
+    assert [c.operator for c in cases] == ["aclnnExp"]
+    assert text.count("the log shows 1 argument of the 2") == 2
+
+
+def test_lines_without_a_prefix_go_on_with_the_only_open_record(imported) -> None:  # type: ignore[no-untyped-def]
+    _, alone = imported(add())
+    _, cases = imported("[rank3]: " + add())
+    assert calls_of(cases) == calls_of(alone)
+    # Of two that are open nobody can tell which one goes on.
+    head = HEAD.format("aclnnAdd")
+    text, cases = imported(f"[rank0]: {head}\n[rank1]: {head}\n" + "\n".join(add().splitlines()[1:]))
+    assert not cases
+    assert "the log has no line of its arguments" in text
+
+
+def test_lines_of_cann_between_those_of_processes_are_one_call(imported) -> None:  # type: ignore[no-untyped-def]
+    lines = phase_one("aclnnEluBackward", ELU_IN, f"gradInput: {acl()}", piece=90)
+    _, alone = imported("\n".join(lines))
+    mixed = [text for i, line in enumerate(lines) for text in (line, f"[rank{i % 2}]: step {i}")]
+    _, cases = imported("\n".join(mixed))
+    assert calls_of(cases) == calls_of(alone) != []
+
+
+COLOURS = [
+    "\x1b[32m{}\x1b[0m",
+    "\x1b[1;38;5;208m{}\x1b[m\x1b[K",
+    "\x1b]8;;http://x\x07{}\x1b]8;;\x1b\\",
+    "\x1b(B{}\x9b0m",
+]
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+def test_colours_are_no_part_of_a_log(imported, colour: str) -> None:  # type: ignore[no-untyped-def]
+    lines = [*elu().splitlines(), *phase_one("aclnnEluBackward", ELU_IN, f"gradInput: {acl()}")]
+    _, plain = imported("\n".join(lines))
+    for prefix in ("", "[rank0]: "):
+        _, cases = imported("\n".join(colour.format(prefix + line) for line in lines))
+        assert calls_of(cases) == calls_of(plain) != []
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_encodings_of_windows(tmp_path: Path, opcli: Opcli, encoding: str, end: str) -> None:
+    text = ("模型\n" + elu() + add()).replace("\n", end)
+    path = tmp_path / "a.log"
+    path.write_bytes(("\ufeff" if encoding == "utf-16-be" else "").encode(encoding) + text.encode(encoding))
+    done = opcli("cases", "import", path)
+    assert done.code == 0, done.err
+    assert [c.operator for c in load_text(done.out, "x.yaml", check_standard=check_for).cases] == [
+        "aclnnEluBackward",
+        "aclnnAdd",
+    ]
+    assert "line 2 (op-plugin)" in done.out
+
+
+def test_long_lines_in_utf16_lose_only_themselves(tmp_path: Path, opcli: Opcli) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes((elu() + "长" * 300_000 + "\n" + add()).encode("utf-16"))
+    done = opcli("cases", "import", path)
+    assert "2 of 2 cases imported" in done.err

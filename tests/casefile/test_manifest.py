@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -244,3 +246,21 @@ def test_results_that_do_not_fit(folder: Path, opcli: Opcli) -> None:
 def test_broken_texts(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
     refused(tmp_path / "manifest.json", "manifest.json:")
+
+
+def test_saved_outputs_that_were_changed_are_refused(folder: Path, opcli: Opcli) -> None:
+    digest = hashlib.sha256((folder / "sum.npy").read_bytes()).hexdigest()
+    path = written(folder, {**ADD, "outputs": {"out": {"file": "sum.npy", "sha256": digest}}})
+    assert opcli("run", path).code == 0
+    np.save(folder / "sum.npy", X)
+    refused(path, "OUTPUT CHANGED: sum.npy is no longer the out that was saved there")
+
+
+@pytest.mark.parametrize("name", ["x.npy", "y.bin", "sum.npy", "manifest.json"])
+def test_a_pipe_in_the_place_of_a_file_holds_nothing_up(folder: Path, opcli: Opcli, name: str) -> None:
+    path = written(folder, ADD)
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    done = opcli("run", path)
+    assert done.code in (1, 2)
+    assert "file" in done.err + done.out

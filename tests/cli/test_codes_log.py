@@ -146,3 +146,100 @@ def test_floods_are_bounded(opcli: Opcli) -> None:
     done = opcli("codes", "--log", "-", stdin=flood + "error code is " * 200_000)
     assert done.code == 0
     assert "100 more failures are not shown" in done.err
+
+
+# --- how a line says that a number is a status ----------------------------------------------------------------
+
+SAID = [
+    ("rtKernelLaunch failed 507015", 507015),
+    ("aclrtSynchronizeStream failed. ERROR: 507015", 507015),
+    ("aclnnStatus = 161001", 161001),
+    ("aclError:507033", 507033),
+    ("retCode=0x7bc87", 507015),
+    ("[ERROR] RUNTIME(9,python) kernel task failed, retCode=0x7bc8e, [vector core exception]", 507022),
+    ("调用 aclnnAdd 失败，错误码 161002", 161002),
+    ("调用aclnnAdd失败，错误码为161002", 161002),
+    ("错误码：561103", 561103),
+    ("aclnnAdd 返回值: 561002", 561002),
+    ("ret=507015", 507015),
+    ("aclRet: 507015", 507015),
+    ("rtRet = 507015", 507015),
+    ("acl_ret=507015", 507015),
+    ("ACL_RET=507015", 507015),
+    ("errno[561002] EZ9999: Inner Error!", 561002),
+    ("error code is 161002", 161002),
+    ("ErrCode=507015", 507015),
+    ("error_code: 507015", 507015),
+    ('{"errorCode": 507015}', 507015),
+    ("call aclnnAdd failed (507015)", 507015),
+    ("the NPU function error: aclnnAdd, error code is 561003, device 0", 561003),
+    ("aclnnAddGetWorkspaceSize returned 161002", 161002),
+    ("error code is 161002.", 161002),
+    ("error code 599999", 599999),  # nobody has named it, and the words are sure
+]
+
+
+@pytest.mark.parametrize(("line", "status"), SAID)
+def test_a_known_code_is_recognised(codes, line: str, status: int) -> None:  # type: ignore[no-untyped-def]
+    assert f": {status}" in codes(line + "\n").splitlines()[0]
+    assert f": {status}" in codes(f"\x1b[31m[rank1]: {line}\x1b[0m\n").splitlines()[0]
+
+
+NOT_SAID = [
+    '  File "train.py", line 161002, in step',
+    "error in train.py:161002",
+    "error at line 161002",
+    "[PID: 507015] started",
+    "[INFO] RUNTIME(507015,python) ret=161002",
+    "ERROR 507015 --- [main] worker ended",
+    "ERROR [507015] worker ended",
+    "[ERROR] GE(507015,python): no memory",
+    "process 507015 failed",
+    "wrote 161002 bytes",
+    "the call returned 161002 bytes",
+    "aclrtMalloc failed: 507015 bytes",
+    "failed 161002 times",
+    "error: 161002 of 200000 rows",
+    "2026-01-02 10:11:12.507015 error",
+    "error 10:11:12.507015",
+    "error 2026-507015",
+    "loss error 0.161002",
+    "error: 161002.5",
+    "order 161002 items, version 161002, port: 507018",
+    "status code 200000",
+    "barcode=161002 secret=161002 postcode: 507015",
+    "result = 161002",
+    "err_count=161002",
+    "data_ptr: 0x7bc87, retry=0x7bc87",
+    "ret=5070150",
+    "ret=0x7bc87ff0",
+    "error 161002/200000",
+    "step 161002, error 0.5",
+    "ret=599999",  # not a code that anybody knows, and ret is many a thing
+]
+
+
+@pytest.mark.parametrize("line", NOT_SAID)
+def test_other_numbers_are_no_status(opcli: Opcli, line: str) -> None:
+    done = opcli("codes", "--log", "-", stdin=line + "\n")
+    assert (done.code, done.out) == (4, "")
+
+
+def test_failures_of_several_processes_are_told_apart(codes) -> None:  # type: ignore[no-untyped-def]
+    zero = [f"[rank0]: {line}" for line in (logit("float") + TRACE).splitlines()]
+    one = [f"[rank1]: {line}" for line in (logit("double") + TRACE.replace("161002", "561002")).splitlines()]
+    said = codes("\n".join(line for pair in zip(zero, one, strict=True) for line in pair) + "\n")
+    first, second = said.split("\n\n")
+    assert first.startswith("aclnnLogitGrad: 161002 ")
+    assert "[rank0]: RuntimeError: call aclnnLogitGrad failed" in first
+    assert "the contract that opcli knows accepts the call" in first  # the call of rank 1 is not its own
+    assert second.startswith("aclnnLogitGrad: 561002 ")
+    assert "breaks:  x float64" in second or "x float64, dy float64" in second
+
+
+def test_a_trace_in_utf16_is_read(opcli: Opcli, tmp_path: Path) -> None:
+    path = tmp_path / "trace.txt"
+    path.write_bytes((logit("double") + TRACE).encode("utf-16"))
+    done = opcli("codes", "--log", path)
+    assert done.out.startswith("aclnnLogitGrad: 161002 ")
+    assert "breaks:  " in done.out

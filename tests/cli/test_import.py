@@ -150,6 +150,53 @@ def test_where_the_yaml_goes(atk_file: Any, opcli: Any, tmp_path: Path) -> None:
     assert len(list((tmp_path / "all").iterdir())) == 2
 
 
+LOG = (
+    "[I] op_plugin aclnnExp EXEC_NPU_CMD stream_id=3 with task_queue = 1\n"
+    "self: Tensor size: [2], stride: [1], offset: 0, dtype: float\n"
+    "out: Tensor size: [2], stride: [1], offset: 0, dtype: float\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("bad.log", bytes(range(256)) * 1000),
+        ("bad.log", b"nothing of interest\n"),
+        ("bad.json", b'[{"inputs": [], "standard": 1'),
+    ],
+)
+def test_a_file_that_cannot_be_read_does_not_keep_the_others(
+    name: str, data: bytes, atk_file: Any, opcli: Any, tmp_path: Path
+) -> None:
+    log, bad, out = tmp_path / "good.log", tmp_path / name, tmp_path / "out"
+    log.write_text(LOG, "utf-8")
+    bad.write_bytes(data)
+    if name == "bad.json":  # else nobody would take it for one
+        bad.write_bytes(atk_file(add(0), name="whole.json").read_bytes()[:-2])
+    done = opcli("cases", "import", bad, log, atk_file(add(0), name="one.json"), "--out", out)
+    assert sorted(p.name for p in out.iterdir()) == ["good.yaml", "one.yaml"]
+    assert done.code == 2
+    assert f"{bad}" in done.err
+    assert ": not imported\n" in done.err
+    assert f"{log}: 1 of 1 cases imported in {out / 'good.yaml'}" in done.err
+
+
+@pytest.mark.parametrize("command", [["run"], ["cases", "list"], ["cases", "show"]])
+def test_a_log_in_the_place_of_a_case_file_is_called_one(
+    command: list[str], opcli: Any, tmp_path: Path
+) -> None:
+    log = tmp_path / "train.log"
+    plog = "[INFO] OP(9,python):2026-01-02-10:11:12.123.456 [add.cpp:7] Entering function aclnnAddGetWorkspaceSize.\n"
+    for text in (LOG, plog, "\x1b[32mstep: 1\x1b[0m\n" + LOG, LOG.replace("\n", "\r\n")):
+        log.write_bytes(text.encode())
+        done = opcli(*command, log)
+        assert done.code == 2
+        assert f"{log} is a log of calls, no case file: opcli cases import {log} makes one" in done.err
+    # A case file whose words are those of a log is one.
+    log.write_text("op: exp\ndescription: aclnnExp EXEC_NPU_CMD\ncases: [{dtpye: float32}]\n", "utf-8")
+    assert "did you mean 'dtype'" in opcli(*command, log).err
+
+
 def test_what_cannot_be_imported(atk_file: Any, opcli: Any, tmp_path: Path) -> None:
     yaml = tmp_path / "a.yaml"
     yaml.write_text("op: relu\ncases: [{dtype: float32, shape: [2]}]\n", "utf-8")

@@ -317,6 +317,8 @@ def test_a_path_object_with_one_case(case_file: CaseFile) -> None:
         ("{}::good", {"product": "a7"}, "a7"),
         ("{}::good", {"standard": "ecosytem"}, "did you mean 'ecosystem'?"),
         ("{}::good", {"timeout": 0}, "timeout is a number of seconds above 0, not 0"),
+        ("{}::good", {"timeout": float("nan")}, "timeout is a number of seconds above 0, not nan"),
+        ("{}::good", {"device": -1}, "device is the number of a device, 0 or more, not -1"),
     ],
 )
 def test_what_run_case_refuses(case: str, options: Any, said: str, case_file: CaseFile) -> None:
@@ -324,6 +326,26 @@ def test_what_run_case_refuses(case: str, options: Any, said: str, case_file: Ca
     with pytest.raises(UsageError) as caught:
         run_case(case.format(path), **{"backend": "host", **options})
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("backend", ["host", "device"])
+@pytest.mark.parametrize(
+    ("name", "value", "kind"),
+    [
+        *(
+            ("device", value, kind)
+            for value, kind in (("x", "str"), ("0", "str"), (1.0, "float"), (None, "None"))
+        ),
+        *(("device", value, kind) for value, kind in ((True, "bool"), ([0], "list"))),
+        *(("timeout", value, kind) for value, kind in (("60", "str"), (None, "None"), (True, "bool"))),
+        ("product", 910, "int"),
+    ],
+)
+def test_an_argument_of_another_type_is_refused_on_every_backend(
+    backend: str, name: str, value: Any, kind: str, case_file: CaseFile
+) -> None:
+    with pytest.raises(TypeError, match=f"^{name} is .*, not {kind}$"):
+        run_case(f"{case_file(FILE)}::good", backend=backend, **{name: value})
 
 
 def test_a_broken_file_says_where(case_file: CaseFile) -> None:

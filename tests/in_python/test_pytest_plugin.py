@@ -15,7 +15,7 @@ import numpy  # noqa: F401
 import pytest
 
 import ascend_opcli.execution.runner
-import ascend_opcli.reporting.details  # noqa: F401
+import ascend_opcli.reporting.details
 from ascend_opcli import pytest_plugin
 from ascend_opcli.pytest_plugin import begins_like_a_case_file
 from tests.conftest import ROOT, Opcli
@@ -140,6 +140,21 @@ def test_an_error_is_the_reports_own_text_too(project: pytest.Pytester) -> None:
     )
     assert "Traceback" not in result.stdout.str()
     assert "pytest_plugin.py" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["ERROR a.yaml::broken - the reference gives the shape*"])
+
+
+@pytest.mark.parametrize("option", ["--setup-plan", "--setup-only", "--collect-only"])
+def test_what_only_shows_the_items_runs_no_case(
+    project: pytest.Pytester, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(project, FILE)
+    ran: list[object] = []
+    monkeypatch.setattr(ascend_opcli.execution.runner, "run_case", lambda *args: ran.append(args))
+    result = project.runpytest_inprocess(option)
+    assert result.ret == 0
+    assert not ran
+    assert "a.yaml" in result.stdout.str()
+    assert "PASSED" not in result.stdout.str()
 
 
 @pytest.mark.parametrize(
@@ -213,6 +228,14 @@ def test_junit_has_what_pytest_has(project: pytest.Pytester) -> None:
         ("opcli: 1\n", True),
         ("op: logit_grad\ncasse:\n  - dtype: float32\n", True),
         ("op: logit_grad\ncase: [{dtype: float32}]\n", True),
+        ("opcli: 2  # newer\ncases: []\n", True),
+        ("'opcli': 1\n", True),
+        ("op: logit_grad\nopcli: one\ncases: []\n", True),
+        ("opcli: {image: b}\n", False),
+        ("opcli:\n  image: b\n", False),
+        ("opcli: [1]\nservices: {}\n", False),
+        ("opcli: v1\n", False),
+        ("opcli: 1.5.2\n", False),
         ("", False),
         ("op: replace\npath: /a/b\nvalue: 1\n", False),
         ("cases:\n  - op: add\n    args: [1, 2]\n", False),

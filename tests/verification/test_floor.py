@@ -57,3 +57,24 @@ def test_a_scalar_that_float32_cannot_hold_is_no_warning(opcli: Opcli, call: str
         done = opcli("run", "--op", op, "--dtype", "float32", "--shape", "4", *attrs)
     assert done.code in (0, 1)
     assert "Warning" not in done.err
+
+
+@pytest.mark.parametrize("standard", ["ulp:max=0", "allclose:rtol=0,atol=0"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("op", ["mul", "add"])
+def test_a_tolerance_of_0_lays_no_false_fault_to_a_result_that_is_rounded_right(
+    opcli: Opcli, standard: str, dtype: str, op: str
+) -> None:
+    done = opcli(
+        "run", "--op", op, "--dtype", dtype, "--shape", "64x33", "--backend", "host", "--standard", standard
+    )
+    assert done.code == 1
+    assert "the standard allows less than that rounding" in done.out
+    assert "the host result itself is off where the tolerance is 0" in done.out
+    for word in ("half", "truncated", "NaN", "Inf"):
+        assert word not in done.out
+
+
+def test_an_overflow_of_the_host_result_is_still_called_one(opcli: Opcli, case_file: CaseFile) -> None:
+    done = opcli("run", case_file(UNREACHABLE), "--backend", "host")
+    assert "the host result itself has NaN or Inf where the golden has not" in done.out

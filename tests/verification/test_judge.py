@@ -368,9 +368,9 @@ def test_either_branch_is_right_at_a_threshold() -> None:
 def test_the_noise_floor_is_what_the_host_result_uses() -> None:
     golden = np.array([1 + 2**-11, 2.0])
     host = golden.astype(np.float16)
-    assert noise_floor(host, golden, "float16", StandardChoice("ulp", {"max": 2.0})) == 0.25
+    assert noise_floor(host, golden, "float16", StandardChoice("ulp", {"max": 2.0})) == (0.25, False)
     # An unreachable tolerance: the correctly rounded result does not pass either.
-    assert noise_floor(host, golden, "float16", StandardChoice("ulp", {"max": 0.25})) == 2.0
+    assert noise_floor(host, golden, "float16", StandardChoice("ulp", {"max": 0.25})) == (2.0, False)
     report = judge(host, golden, "float16", "ulp", max=0.25)
     assert not report.passed
     assert (report.census.exact, report.census.over) == (1, 1)

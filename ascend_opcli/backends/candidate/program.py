@@ -7,8 +7,9 @@ import resource
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ascend_opcli.backends.candidate.source import DIR
 from ascend_opcli.backends.child import ended
 from ascend_opcli.model import Call, Case, Outcome
 from ascend_opcli.tensors import exchange
-from ascend_opcli.tensors.returned import read_outputs
+from ascend_opcli.tensors.returned import Place, read_outputs
 
 
 class Program:
@@ -26,6 +27,7 @@ class Program:
     def __init__(self, words: Sequence[str], folder: Path, format: str) -> None:
         self._words, self._folder, self._format = tuple(words), folder, format
         self._count = 0
+        self._manifest: Mapping[str, Any] = {}
 
     def run(self, case: Case, call: Call, announce: Callable[[str], None]) -> Outcome:
         """One call: its files written, the program run, what it has written read."""
@@ -37,7 +39,7 @@ class Program:
             announce(THE_CALL)
             failure = self.launch(place)
             announce("the reading of its files")
-            return failure or collected(place, call)
+            return failure or collected(Place(place, self._manifest), call)
         finally:
             self.drop(place)
 
@@ -45,7 +47,8 @@ class Program:
         """A folder of its own with a call's inputs; there is no golden in it. Raises OSError."""
         self._count += 1
         place = self._folder / str(self._count) / exchange.folder_name(case)
-        exchange.write(place, case, call, format=self._format)
+        # As it was written: the file is the program's to change.
+        self._manifest = exchange.write(place, case, call, format=self._format)
         return place
 
     def drop(self, place: Path) -> None:
@@ -79,7 +82,7 @@ def _at_limit(place: Path, limit: int) -> bool:
     )
 
 
-def collected(place: Path, call: Call) -> Outcome:
+def collected(place: Place, call: Call) -> Outcome:
     """The outputs that a program has left in its folder, or what is wrong with them."""
     outputs, wrong = read_outputs(place, call)
     if wrong:

@@ -47,7 +47,7 @@ def explain(
     calls = Gathered(path, Setting(path, Path(path).parent, check_standard, declared=declared))
     failures, reader = trace.Reader(), Reader()
     for line in log_lines.lines(path):
-        failures.feed(line.number, line.text)
+        failures.feed(line.number, line.text, line.prefix, line.stream)
         for call in reader.feed(line):
             calls.add(call)
     for call in reader.close():
@@ -62,6 +62,9 @@ def _explained(failure: trace.Failure, found: list[Found], product: str | None) 
     own = [f for f in found if f.logged.operator == failure.operator]
     if not own:
         return Explained(failure, why=f"the arguments of the call are not in the log: {HOW}")
+    # Another process may have made another call of the same operator.
+    same = [f for f in own if failure.stream in f.streams]
+    own = same if failure.stream and same else own
     # A task queue reports late: the newest call before the failure comes first, then the older ones, then later ones.
     own.sort(key=lambda f: _nearness(f, failure.line))
     said = [_checked(failure, call, product) for call in own]

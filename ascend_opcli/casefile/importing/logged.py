@@ -61,7 +61,7 @@ class Part:
 class Logged:
     """One call. ``source`` says who wrote it; ``outputs`` counts the last parts that plog lists as outputs.
 
-    ``lost`` says why the call as a whole is not complete.
+    ``lost`` says why the call as a whole is not complete. ``stream`` is the process that wrote it, where lines say so.
     """
 
     operator: str
@@ -70,6 +70,7 @@ class Logged:
     parts: tuple[Part, ...]
     outputs: int = 0
     lost: str = ""
+    stream: str = ""
 
 
 def dtype_of(word: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ascend_opcli.casefile.build import Setting
 from ascend_opcli.casefile.importing import foreign, log_lines, logged, op_plugin, plog
@@ -24,6 +26,9 @@ from ascend_opcli.operators.signature import Param
 MAX_CALLS = 5_000
 """Different calls of one log."""
 
+MAX_STREAMS = 4096
+"""Processes whose lines are followed at a time."""
+
 REMARKS = (
     "A log holds no tensor values: those here are invented (the operator's own default data). Indices, lengths",
     "and masks may need data of yours. Numbers stand as the log prints them, six digits of a float.",
@@ -41,6 +46,7 @@ class Found:
     case: Case
     logged: Logged
     lines: list[int] = field(default_factory=list)
+    streams: set[str] = field(default_factory=set)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -63,20 +69,51 @@ def calls(lines: Iterable[Line]) -> Iterator[Logged]:
 
 
 class Reader:
-    """Both formats at once."""
+    """Both formats at once, the lines of each process for themselves."""
 
     def __init__(self) -> None:
-        self._readers = (op_plugin.Reader(), plog.Reader())
+        # CANN's own lines say their process and thread: what stands before them is not needed to go on with one.
+        self._plog: dict[str, plog.Reader] = {}
+        self._op_plugin: dict[str, op_plugin.Reader] = {}
+        self._open: set[str] = set()
+        self._last = ""
 
     def feed(self, line: Line) -> Iterator[Logged]:
         """The calls that this line ends."""
-        for reader in self._readers:
-            yield from reader.feed(line)
+        stream = self._stream(line)
+        yield from self._fed(self._op_plugin, op_plugin.Reader, stream, line)
+        (self._open.add if self._op_plugin[stream].is_open else self._open.discard)(stream)
+        yield from self._fed(self._plog, plog.Reader, line.stream, line)
 
     def close(self) -> Iterator[Logged]:
         """The calls that the end of the log leaves open."""
-        for reader in self._readers:
-            yield from reader.close()
+        for readers in (self._op_plugin, self._plog):
+            for stream in list(readers):
+                yield from _closed(readers, stream)
+
+    def _stream(self, line: Line) -> str:
+        """Whose line it is. One without a prefix goes on with the record before it, where only that one is open."""
+        if line.stream or op_plugin.begins(line.text):
+            self._last = line.stream
+            return line.stream
+        return self._last if self._open <= {"", self._last} else ""
+
+    def _fed(
+        self, readers: dict[str, Any], make: Callable[[], Any], stream: str, line: Line
+    ) -> Iterator[Logged]:
+        if stream not in readers:
+            if len(readers) >= MAX_STREAMS:
+                oldest = next(iter(readers))
+                self._open.discard(oldest)
+                yield from _closed(readers, oldest)
+            readers[stream] = make()
+        for call in readers[stream].feed(line):
+            yield dataclasses.replace(call, stream=stream)
+
+
+def _closed(readers: dict[str, Any], stream: str) -> Iterator[Logged]:
+    for call in readers.pop(stream).close():
+        yield dataclasses.replace(call, stream=stream)
 
 
 def load(path: str, setting: Setting) -> tuple[Found, ...]:
@@ -126,6 +163,7 @@ class Gathered:
                 self._bodies[key] = known
             self._texts[text] = known
         known.lines.append(call.line)
+        known.streams.add(call.stream)
         return known
 
     def _written(self, call: Logged) -> Written:

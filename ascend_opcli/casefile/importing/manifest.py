@@ -172,7 +172,12 @@ class _Reader:
             if not os.path.lexists(self._folder / (f"{head}.npz" if colon else written)):
                 lack = lack or f"cannot judge: there is no {clip(written)} with {name}"
                 continue
-            file, _, dtype, shape = self.described(name, entry)
+            file, path, dtype, shape = self.described(name, entry)
+            digest = entry.get("sha256")
+            if isinstance(digest, Scalar) and _sha256(digest, path) != digest.text.lower():
+                raise entry.error(
+                    f"OUTPUT CHANGED: {clip(file)} is no longer the {name} that was saved there"
+                )
             specs[name] = from_plain(
                 {"dtype": dtype, **({"shape": shape} if "shape" in entry.entries else {})}, entry
             )
@@ -229,11 +234,11 @@ def _tensor(name: str, node: Node) -> Mapping:
 def _sha256(node: Node, path: str) -> str:
     digest = hashlib.sha256()
     try:
-        with open(path, "rb") as stream:
+        with files.regular(path) as stream:
             while piece := stream.read(_PIECE):
                 digest.update(piece)
-    except OSError as error:
-        raise node.error(f"{os.path.basename(path)} cannot be read: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:
+        raise node.error(str(error).replace(path, os.path.basename(path))) from None
     return digest.hexdigest()
 
 

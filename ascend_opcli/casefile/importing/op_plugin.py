@@ -66,13 +66,18 @@ class Reader:
         self._detail = -1
         self._unread = ""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a call has begun whose end is not known yet."""
+        return self._head is not None
+
     def feed(self, line: Line) -> Iterator[Logged]:
         """The call that this line ends, if it does."""
         text = line.text
-        head = _HEAD.search(text) if "EXEC_" in text else None
+        head = _head(text)
         if self._head is not None and "Detail info:" in text:
             self._detail, self._aside = 0, 0
-        elif head is not None and " with" in text[head.end() :]:
+        elif head is not None:
             yield from self.close()
             self._head = (head[1], line.number)
         elif self._head is not None:
@@ -108,6 +113,16 @@ class Reader:
             return
         self._parts[self._detail] = Part(part.name, part.text, text)
         self._detail += 1
+
+
+def begins(text: str) -> bool:
+    """Whether a line is the head of a call."""
+    return _head(text) is not None
+
+
+def _head(text: str) -> re.Match[str] | None:
+    head = _HEAD.search(text) if "EXEC_" in text else None
+    return head if head is not None and " with" in text[head.end() :] else None
 
 
 def given(part: Part, param: Param) -> Given:

@@ -13,7 +13,7 @@ from ascend_opcli.casefile.expectations import CheckStandard
 from ascend_opcli.casefile.importing import logs, manifest, msprobe, texts
 from ascend_opcli.casefile.importing.write import Imported, to_yaml
 from ascend_opcli.casefile.loader import FOREIGN, INVENTED, CaseFile, load_file
-from ascend_opcli.errors import UsageError
+from ascend_opcli.errors import CaseFileError, UsageError
 from ascend_opcli.model import Case, FromFile, TensorSpec
 
 REASONS = 10
@@ -22,11 +22,15 @@ REASONS = 10
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How many cases were kept, the texts with their targets (None: stdout), and what to say about each file."""
+    """How many cases were kept, the texts with their targets (None: stdout), and what to say about each file.
+
+    ``unread`` counts files that cannot be read, which do not keep the others from being imported.
+    """
 
     kept: int
     texts: tuple[tuple[Path | None, str], ...]
     lines: tuple[str, ...]
+    unread: int = 0
 
 
 def convert(
@@ -62,12 +66,23 @@ def convert(
     there = [path for path in targets if path is not None and path.exists()]
     if there and not force:
         raise UsageError(f"{there[0]} exists; --force writes over it")
-    made = [_imported(source, check_standard, declared) for source in sources]
-    for source, target, one in zip(sources, targets, made, strict=True):
+    kept = unread = 0
+    lines: list[str] = []
+    texts: list[tuple[Path | None, str]] = []
+    for source, target in zip(sources, targets, strict=True):
+        try:
+            one = _imported(source, check_standard, declared)
+        except CaseFileError as error:
+            if len(sources) == 1:
+                raise
+            unread += 1
+            lines.append(f"{error}: not imported")
+            continue
         _same_folder(Path(source.path), target, one)
-    lines = [line for s, t, m in zip(sources, targets, made, strict=True) for line in _said(s.path, t, m)]
-    texts = tuple((path, one.text) for path, one in zip(targets, made, strict=True) if one.text)
-    return Done(sum(len(one.kept) for one in made), texts, tuple(lines))
+        kept += len(one.kept)
+        lines += _said(source.path, target, one)
+        texts += [(target, one.text)] if one.text else []
+    return Done(kept, tuple(texts), tuple(lines), unread)
 
 
 def _imported(source: Target, check_standard: CheckStandard, declared: Declared | None) -> Imported:
