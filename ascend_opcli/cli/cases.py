@@ -135,7 +135,9 @@ def import_cases(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR|FILE", help="Where the YAML goes: a folder, or one .yaml file."),
+        typer.Option(
+            "--out", "-o", metavar="DIR|FILE", help="Where the YAML goes: a folder, or one .yaml file."
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over files that are there.")] = False,
     signature: Signatures = None,

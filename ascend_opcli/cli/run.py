@@ -316,6 +316,7 @@ def run(
         in_process,
         None if plan.unchanged else serving.candidate,
         serving.outputs,
+        override,
     )
     results: list[Result] = []
     with opened(wanted) as executor:

@@ -8,65 +8,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import CaseFile, Opcli
-
-CASES = """
-    op: logit_grad
-    cases:
-      - {name: one, dtype: float32, shape: [4, 8], seed: 1}
-      - {name: two, dtype: float32, shape: [4, 8], seed: 2}
-      - {name: half, dtype: float16, shape: [33]}
-      - name: strided
-        inputs:
-          x:  {dtype: float32, shape: [6, 4], layout: transposed, data: {uniform: [0.1, 0.9]}}
-          dy: {dtype: float32, shape: [6, 4], strides: [10, 2], offset: 3, data: {normal: [0, 1]}}
-"""
-NAMES = ("one", "two", "half", "strided")
-
-FORMULA = """
-import numpy as np
-
-def good(x, dy, eps=-1.0):
-    lo, outside = (eps, 0.0) if eps >= 0 else (0.0, np.nan)
-    x64, dy64 = x.astype(np.float64), dy.astype(np.float64)
-    inside = (lo <= x64) & (x64 <= 1 - lo)
-    with np.errstate(all="ignore"):
-        return np.where(inside, dy64 / (x64 * (1 - x64)), outside).astype(x.dtype)
-"""
-
-Judge = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture
-def judge(opcli: Opcli, case_file: CaseFile, tmp_path: Path) -> Judge:
-    """judge(BODY, *options): the results, by name, of a candidate ``f`` whose file has the good formula and BODY."""
-
-    def run(body: str, *options: object, cases: str = CASES, function: str = "f", tensors: str = "") -> Any:
-        source = tmp_path / "mine.py"
-        source.write_text(FORMULA + body, "utf-8")
-        words = ["--tensors", tensors] if tensors else []
-        path, report = case_file(cases), tmp_path / "report.json"
-        report.unlink(missing_ok=True)
-        done = opcli(
-            *("run", path, "--candidate", f"{source}:{function}", "--allow-code", "--json", report),
-            *words,
-            *options,
-        )
-        found = json.loads(report.read_text())["results"] if report.exists() else []
-        return {"": done, **{r["name"]: r for r in found}}
-
-    return run
-
-
-def words(results: dict[str, Any]) -> dict[str, str]:
-    return {name: r["verdict"] for name, r in results.items() if name}
-
+from tests.execution.candidates import CASES, FORMULA, NAMES, Judge, words
 
 # --- a right one --------------------------------------------------------------------------------------------
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ascend_opcli.backends.candidate.function import NAME, THE_CALL
-from ascend_opcli.backends.candidate.requests import Load, Loaded, Prepare, Probe, Probed, Run
+from ascend_opcli.backends.candidate.probe import Way
+from ascend_opcli.backends.candidate.requests import Load, Loaded, Prepare, Ran, Run, RunOther
 from ascend_opcli.backends.candidate.source import Source
 from ascend_opcli.backends.child import Broken, Child
 from ascend_opcli.errors import SurroundingsError, UsageError
@@ -75,18 +76,15 @@ class Candidate:
         self._child.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def run(self, signature: Signature, case: Case, call: Call) -> Outcome:
-        """The outcome of one case. Whatever the candidate does, it costs this case alone."""
+    def run(self, signature: Signature, case: Case, call: Call) -> Ran:
+        """One case. Whatever the candidate does, it costs this case alone."""
         self._child.limit = files_limit(call)
-        reply = self.ask(Run(signature, case, call.product, self._child.limit))
-        assert isinstance(reply, Outcome)
-        return reply
+        return _ran(self.ask(Run(signature, case, call.product, self._child.limit)))
 
-    def probe(self, signature: Signature, case: Case, call: Call) -> Probed | Outcome:
-        """The case that was just run once more, on other inputs: the outputs that stayed the same, or how it failed."""
-        reply = self.ask(Probe(signature, case, call.product))
-        assert isinstance(reply, (Probed, Outcome))
-        return reply
+    def run_other(self, signature: Signature, case: Case, other: Call, way: Way) -> Ran:
+        """The case on the inputs of ``other``, which :func:`other_inputs` has made in that way."""
+        self._child.limit = files_limit(other)
+        return _ran(self.ask(RunOther(signature, case, other.product, self._child.limit, other.outputs, way)))
 
     def prepare(self, signature: Signature, case: Case, call: Call, *, cold: bool, sets: int) -> object:
         """A stage for timing, or the outcome that says why there is none."""
@@ -107,6 +105,8 @@ class Candidate:
         reply = self._child.ask(request)
         if isinstance(reply, Broken):
             reply = dataclasses.replace(_broken(reply), served_by=self._loaded.served_by)
+        if isinstance(reply, Ran):
+            return Ran(dataclasses.replace(reply.outcome, voice=self._child.new_voice()), reply.kept)
         if not isinstance(reply, Outcome):
             return reply
         return dataclasses.replace(reply, voice=self._child.new_voice())
@@ -145,6 +145,14 @@ class Candidate:
 def files_limit(call: Call) -> int:
     """Bytes that a candidate may write while it serves a call."""
     return FILES_LEAST + FILES_TIMES * bytes_of(call)
+
+
+def _ran(reply: object) -> Ran:
+    if isinstance(reply, Ran):
+        return reply
+    if isinstance(reply, Outcome):
+        return Ran(reply)
+    return Ran(Outcome(NAME, error=f"the candidate's process answered with {type(reply).__name__}"))
 
 
 def _broken(lost: Broken) -> Outcome:

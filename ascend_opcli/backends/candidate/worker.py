@@ -22,7 +22,7 @@ from ascend_opcli.backends.candidate.buffers import NotUsable, kind_of
 from ascend_opcli.backends.candidate.function import NAME, Function, LoadFailure, NoFunction, load
 from ascend_opcli.backends.candidate.probe import other_inputs
 from ascend_opcli.backends.candidate.program import Program
-from ascend_opcli.backends.candidate.requests import Draw, Finish, Load, Loaded, Prepare, Probe, Probed, Run
+from ascend_opcli.backends.candidate.requests import Draw, Finish, Load, Loaded, Prepare, Ran, Run, RunOther
 from ascend_opcli.backends.candidate.source import Source, served_by
 from ascend_opcli.backends.candidate.timing import Stage
 from ascend_opcli.backends.child import die_with_the_parent
@@ -30,8 +30,6 @@ from ascend_opcli.errors import OpcliError
 from ascend_opcli.model import Call, Case, Outcome
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.signature import Signature
-from ascend_opcli.tensors.exchange import members
-from ascend_opcli.tensors.hashing import array_digest
 
 Announce = Any
 
@@ -46,7 +44,6 @@ class Session:
         self._folder = Path(options["folder"])
         self._format: str = options["format"]
         self._served = ""
-        self._last: dict[str, bytes] = {}
         self._stage: Stage | None = None
 
     def answer(self, request: Any, announce: Announce) -> object:
@@ -55,16 +52,11 @@ class Session:
             return self._load(announce)
         if isinstance(request, Run):
             _limit_files(request.limit)
-            outcome = self._call(
-                request.case,
-                make_call(request.case, request.signature, request.product),
-                request.signature,
-                announce,
-            )
-            self._last = digests(outcome)
-            return outcome
-        if isinstance(request, Probe):
-            return self._probe(request, announce)
+            call = make_call(request.case, request.signature, request.product)
+            return self._call(request.case, call, request.signature, announce)
+        if isinstance(request, RunOther):
+            _limit_files(request.limit)
+            return self._other(request, announce)
         if isinstance(request, Prepare):
             _limit_files(request.limit)
             assert self._candidate is not None
@@ -100,33 +92,24 @@ class Session:
         self._served = f"{source.file}:{source.function} (sha256 {digest})"
         return Loaded(self._served)
 
-    def _call(self, case: Case, call: Call, signature: Signature, announce: Announce) -> Outcome:
+    def _call(self, case: Case, call: Call, signature: Signature, announce: Announce) -> Ran:
         if isinstance(self._candidate, Program):
             served = served_by(self._source)  # it may have been built anew since
-            return _served(self._candidate.run(case, call, announce), served)
+            return _served(Ran(self._candidate.run(case, call, announce)), served)
         assert self._candidate is not None
         return _served(self._candidate.run(signature, call, announce), self._served)
 
-    def _probe(self, request: Probe, announce: Announce) -> object:
-        """The outputs that are the same for other inputs; the outcome where the call on those fails."""
+    def _other(self, request: RunOther, announce: Announce) -> Ran:
         call = make_call(request.case, request.signature, request.product)
-        other = other_inputs(request.case, call, request.signature)
+        other = other_inputs(request.case, call, request.signature, request.way)
         if other is None:
-            return Probed((), changed=False)
-        outcome = self._call(request.case, other, request.signature, announce)
-        if outcome.findings or outcome.error or outcome.skip:
-            return outcome
-        now = digests(outcome)
-        return Probed(tuple(name for name, digest in now.items() if digest == self._last.get(name)))
+            return Ran(Outcome(NAME, error="no other inputs can be made"))
+        other = dataclasses.replace(other, outputs=request.outputs)
+        return self._call(request.case, other, request.signature, announce)
 
 
-def digests(outcome: Outcome) -> dict[str, bytes]:
-    """A hash of every output's bytes."""
-    return {name: array_digest(array) for name, array in members(outcome.outputs)}
-
-
-def _served(outcome: Outcome, by: str) -> Outcome:
-    return dataclasses.replace(outcome, served_by=by)
+def _served(ran: Ran, by: str) -> Ran:
+    return dataclasses.replace(ran, outcome=dataclasses.replace(ran.outcome, served_by=by))
 
 
 def _limit_files(limit: int) -> None:
