@@ -12,7 +12,7 @@ from typing import Any
 
 from ascend_opcli.backends.candidate.function import NAME, THE_CALL
 from ascend_opcli.backends.candidate.probe import Way
-from ascend_opcli.backends.candidate.requests import Load, Loaded, Prepare, Ran, Run, RunOther
+from ascend_opcli.backends.candidate.requests import Finished, Load, Loaded, Prepare, Ran, Run, RunOther
 from ascend_opcli.backends.candidate.source import Source
 from ascend_opcli.backends.child import Broken, Child
 from ascend_opcli.errors import SurroundingsError, UsageError
@@ -105,8 +105,9 @@ class Candidate:
         reply = self._child.ask(request)
         if isinstance(reply, Broken):
             reply = dataclasses.replace(_broken(reply), served_by=self._loaded.served_by)
-        if isinstance(reply, Ran):
-            return Ran(dataclasses.replace(reply.outcome, voice=self._child.new_voice()), reply.kept)
+        if isinstance(reply, (Ran, Finished)):
+            outcome = dataclasses.replace(reply.outcome, voice=self._child.new_voice())
+            return dataclasses.replace(reply, outcome=outcome)
         if not isinstance(reply, Outcome):
             return reply
         return dataclasses.replace(reply, voice=self._child.new_voice())

@@ -80,7 +80,11 @@ def _said(error: BaseException, path: str) -> str:
 
 @dataclass(slots=True)
 class Slot:
-    """A tensor handed to the function: its memory, what was put in, and what it is for."""
+    """A tensor handed to the function: its memory, what was put in, and what it is for.
+
+    While it is timed: whether its contents change from sample to sample, and whether ``content`` has been brought up to
+    the last one.
+    """
 
     name: str
     spec: TensorSpec
@@ -88,6 +92,8 @@ class Slot:
     content: np.ndarray | None
     writes: bool
     poison: int = 0
+    moves: bool = False
+    moved: bool = False
 
 
 @dataclass(slots=True)

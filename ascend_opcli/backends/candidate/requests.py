@@ -97,3 +97,14 @@ class Finish:
     """Release the stage; with ``read`` run the case's own inputs and answer with the outputs."""
 
     read: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The outcome on the case's own inputs, and what the last timed call gave on the input set ``index`` at the sample
+    ``rounds``; None where that was not read."""
+
+    outcome: Outcome
+    timed: Outcome | None
+    index: int
+    rounds: int
