@@ -245,6 +245,7 @@ def run(
         allow_code=allow_code,
         timeout=patience,
         live=live,
+        memory_limit=_bytes(memory_limit),
     )
     headers = installed_headers(backend.value, opp)
     single = {
@@ -291,7 +292,7 @@ def run(
 
     if listing:
         raise typer.Exit(_list(chosen(plan, home, other_products=True)))
-    saver = _saver(save_failures, save_limit, override)
+    saver = _saver(save_failures, save_limit, override, serving.saved)
     keeper = _keeper(save_outputs)
     settings = Settings(
         product=product and home,
@@ -381,14 +382,16 @@ def _skips(results: list[Result], most: int | None) -> list[ExitCode]:
     return [ExitCode.FAILED]
 
 
-def _saver(folder: Path | None, limit: int, standard: StandardChoice | None) -> Saver | None:
+def _saver(
+    folder: Path | None, limit: int, standard: StandardChoice | None, options: tuple[str, ...]
+) -> Saver | None:
     if folder is None:
         return None
     from ascend_opcli.execution.replay import MIB, Saver
 
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--save-failures {folder}: this is no folder")
-    return Saver(folder, limit=limit * MIB, standard=standard)
+    return Saver(folder, limit=limit * MIB, standard=standard, options=options)
 
 
 def _saved(saver: Saver | None) -> list[ExitCode]:

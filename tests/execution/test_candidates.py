@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -44,7 +45,6 @@ def test_no_report_says_that_an_operator_was_run_through_aclnn(judge: Judge, tmp
 
 def test_the_repro_line_runs_the_same_candidate_on_the_same_inputs(judge: Judge, opcli: Opcli) -> None:
     results = judge("\ndef f(x, dy):\n    return dy * 2\n")
-    import shlex
 
     again = shlex.split(results["one"]["repro"])
     assert again[:2] == ["opcli", "run"]
@@ -149,10 +149,10 @@ WRONG = {
     "an exit code": ("import os; os._exit(3)", "crash: the worker exited with 3 in the call"),
     "a signal": ("import os; os.kill(os.getpid(), 11)", "crash: SIGSEGV in the call"),
     "an abort": ("import os; os.abort()", "crash: SIGABRT in the call"),
-    "prints without end": ("while True: print('x' * 1000000)", "RAISED: OSError: [Errno 27] File too large"),
+    "prints without end": ("while True: print('x' * 1000000)", "WROTE TOO MUCH: "),
     "ten GiB in a file": (
         "import tempfile, os\n    with open(os.environ['LITTER'], 'wb') as f: f.truncate(10 << 30)",
-        "RAISED: OSError: [Errno 27] File too large",
+        "WROTE TOO MUCH: OSError: [Errno 27] File too large",
     ),
 }
 
@@ -455,7 +455,7 @@ PROGRAMS = {
     "os.symlink('/etc/hostname', folder + '/outputs/out.bin')": "OUTSIDE: out: outputs/out.bin leads out of its folder",
     "os.mkfifo(folder + '/outputs/out.bin')": "WRONG SIZE: out: ",
     "write(good); write(np.zeros(33, dtype), 'inputs/x.bin')": "INPUT CHANGED: inputs/x.bin is no longer what",
-    "f = open(folder + '/outputs/out.bin', 'wb'); f.truncate(10 << 30)": "EXIT CODE: the program exited with 1",
+    "f = open(folder + '/outputs/out.bin', 'wb'); f.truncate(10 << 30)": "WROTE TOO MUCH: a file beyond",
     "f = open(folder + '/outputs/out.bin', 'wb')\nwhile True: f.write(bytes(1 << 24))": "WROTE TOO MUCH: ",
     "n = 0\nwhile True:\n  n += 1\n  with open(folder + f'/{n}', 'wb') as f: f.truncate(1 << 28)": "WROTE TOO MUCH: ",
     "import time; time.sleep(600)": "hang: no answer within 10 s, in the call",
@@ -558,3 +558,30 @@ def test_a_process_that_a_program_leaves_behind_is_ended(
     done = opcli("run", f"{case_file(CASES)}::one", "--candidate", f"{sys.executable} {program} {{dir}}")
     assert done.code == 0, done.out
     assert all(gone(pid) for pid in map(int, pids.read_text().split()))
+
+
+@pytest.mark.parametrize("kind", ["function", "program"])
+def test_a_saved_failure_is_run_again_with_the_same_candidate_from_anywhere(
+    kind: str, opcli: Opcli, case_file: CaseFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / "some where", tmp_path / "elsewhere"
+    here.mkdir()
+    there.mkdir()
+    monkeypatch.chdir(here)
+    if kind == "function":
+        Path("my file.py").write_text(FORMULA + "\ndef f(x, dy):\n    return good(x, dy) * 2\n", "utf-8")
+        options = ["--candidate", "my file.py:f", "--allow-code"]
+    else:
+        Path("my file.py").write_text(PROGRAM.replace("write(good)", "write(good * 2)"), "utf-8")
+        options = ["--candidate", f"{sys.executable} 'my file.py' {{dir}} --strict", "--format", "bin"]
+    path = case_file(CASES)
+    done = opcli("run", f"{path}::one", *options, "--save-failures", there, "--json", "first.json")
+    assert done.code == 1
+    reason = json.loads(Path("first.json").read_text())["results"][0]["reason"]
+    (saved,) = there.glob("*.yaml")
+    (line,) = (w for w in saved.read_text("utf-8").splitlines() if "from the saved tensors: " in w)
+    monkeypatch.chdir(there)
+    words = shlex.split(line.partition("tensors: ")[2])
+    done = opcli(*words[1:], "--json", "-")
+    again = json.loads(done.out)["results"][0]
+    assert (again["backend"], again["reason"]) == ("candidate", reason)

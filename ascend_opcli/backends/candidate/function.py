@@ -19,6 +19,7 @@ import numpy as np
 
 from ascend_opcli.backends import observed
 from ascend_opcli.backends.candidate.buffers import Buffer, Kind, NoTensor, Span, size_of
+from ascend_opcli.backends.candidate.limits import memory_text, out_of_memory, too_large
 from ascend_opcli.backends.candidate.requests import Ran
 from ascend_opcli.backends.candidate.results import Returned, WrongResult, said, sort_out, unreadable
 from ascend_opcli.errors import did_you_mean
@@ -108,12 +109,17 @@ class Laid:
 
 
 class Function:
-    """A loaded candidate. ``path`` names its file in sentences."""
+    """A loaded candidate. ``path`` names its file in sentences.
+
+    ``memory`` is the limit of its data in bytes, 0 where there is none; ``exhausted`` says that it has met it.
+    """
 
     def __init__(self, function: Callable[..., Any], path: str, kind: Kind) -> None:
         self._function, self._path, self._kind = function, path, kind
         self._given: deque[tuple[Any, Span]] = deque(maxlen=KEPT)
         self._again: dict[str, tuple[Any, Span]] = {}
+        self.memory = 0
+        self.exhausted = False
 
     def run(self, signature: Signature, call: Call, announce: Callable[[str], None]) -> Ran:
         """One call, its outputs poisoned where the function is handed them."""
@@ -191,7 +197,12 @@ class Function:
         """The outcome of a call that ended by an exception, whose traceback goes to what the candidate printed."""
         with contextlib.suppress(OSError):  # it may have printed more than a file may hold
             traceback.print_exception(error)
-        return Outcome(NAME, findings=(f"RAISED: {_said(error, self._path)}", *self._harm(laid)))
+        text = _said(error, self._path)
+        word = "WROTE TOO MUCH" if too_large(error) else "RAISED"
+        if self.memory and (isinstance(error, MemoryError) or out_of_memory(text)):
+            text += f"; {memory_text(self.memory)}"
+            self.exhausted = True
+        return Outcome(NAME, findings=(f"{word}: {text}", *self._harm(laid)))
 
     def lay_out(self, signature: Signature, call: Call, poison: int) -> Laid:
         """Fresh memory for every tensor. Raises WrongResult for a parameter that the operator does not have."""
