@@ -135,7 +135,7 @@ def run(
             "--memory-limit",
             metavar="SIZE",
             help="Run larger cases in blocks where their operator is elementwise, skip them elsewhere: 2GiB "
-            "(default half of what is free).",
+            "(default half of what is free). A candidate may take no more either.",
         ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Count SKIP and WEAK as failures.")] = False,
