@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.execution.candidates import NAMES, Judge, words
@@ -135,3 +137,22 @@ def test_a_constant_is_not_named_by_its_own_reverse(judge: Judge) -> None:
     assert "RETURNED" not in results["a"]["reason"]
     results = judge("\ndef f(self):\n    return np.zeros_like(self)\n", cases=cases)
     assert "CONSTANT RETURNED: every element of out is 0.0, for other inputs too" in results["a"]["reason"]
+
+
+def test_outputs_whose_shape_the_data_decide_have_another_one_on_other_data(
+    judge: Judge, tmp_path: Path
+) -> None:
+    (tmp_path / "reference.py").write_text("def f(x):\n    return x[x > 0]\n")
+    cases = """
+        op: aclnnPositive
+        signature: aclnnStatus aclnnPositiveGetWorkspaceSize(const aclTensor *x, aclTensor *out)
+        reference: reference.py:f
+        cases:
+          - {name: a, inputs: {x: {dtype: float32, shape: [40], data: {normal: [0, 1]}}}}
+          - {name: b, inputs: {x: {dtype: float32, shape: [4], data: [1, -1, 2, 3]}}}
+    """
+    assert words(judge("\ndef f(x):\n    return x[x > 0]\n", cases=cases)) == {"a": "PASS", "b": "PASS"}
+    first = "\nkept = {}\ndef f(x):\n    return kept.setdefault(x.size, x[x > 0]).copy()\n"
+    results = judge(first, cases=cases)
+    assert words(results) == {"a": "FAIL", "b": "FAIL"}
+    assert "on other inputs: WRONG SHAPE" in results["a"]["reason"]

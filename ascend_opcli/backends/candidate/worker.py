@@ -158,7 +158,7 @@ def _stand_aside() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000", "ascii")
 
 
-COPY_PATIENCE = 0.5
+COPY_PATIENCE = 1.0
 """Seconds that are given to a copy of the process, forked by the candidate, to come back from the function."""
 
 COPIED = "RETURNED TWICE: the function forked, and the copy of its process came back from it too"
