@@ -1,17 +1,18 @@
 """A process of its own for what may crash, hang or print: started, asked over a pipe, ended on every path.
 
-The process is ``python -m MODULE FD ...``. It answers ("ready", what) or ("failed", sentence) once, then every request
-with ("step", name) as it goes on and ("done", answer) at its end, or ("last", answer) where another process should take
-over. Anything else that happens to it is noticed here.
+The process is ``python -m MODULE FD ...``, and speaks through a :class:`Voice`. It answers ("ready", what) or
+("failed", sentence) once, then every request with ("step", name) as it goes on and ("done", answer) at its end, or
+("last", answer) where another process should take over. Every message bears the number of its request and the process
+that sent it: what belongs to another one is dropped. Anything else that happens to the process is noticed here.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import dataclasses
 import enum
 import io
+import mmap
 import os
 import pickle
 import signal
@@ -25,6 +26,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from ascend_opcli.backends.descendants import PATIENCE
 from ascend_opcli.errors import SurroundingsError
 
 MAX_VOICE = 64 * 1024
@@ -32,6 +34,9 @@ MAX_VOICE = 64 * 1024
 
 LOOK = 0.1
 """Seconds between two looks at what a process writes, where that is bounded."""
+
+GUARD_PATIENCE = PATIENCE + 1.0
+"""Seconds that a guard has to end everything."""
 
 FIRST_STEP = "the preparation"
 
@@ -44,11 +49,50 @@ class Broken:
     step: str
 
 
+@dataclass(frozen=True, slots=True)
+class Stamped:
+    """What a message says, the number of the request that it answers, and the process that sent it."""
+
+    number: int
+    process: int
+    said: Any
+
+
+class Speaker:
+    """The worker's end of the pipe. A copy of the worker, forked by foreign code, goes when it would speak."""
+
+    def __init__(self, fd: int) -> None:
+        self._pipe = Connection(fd)
+        # What foreign code starts must not hold the pipe.
+        os.set_inheritable(fd, False)
+        self._process, self._number = os.getpid(), 0
+        self._copies = mmap.mmap(-1, 1)
+
+    def receive(self) -> Any:
+        """The next request. Raises EOFError where there will be none."""
+        self._number, request = self._pipe.recv()
+        self._copies[0] = 0
+        return request
+
+    def send(self, word: str, said: Any) -> None:
+        """Say something of the request that was received last."""
+        if os.getpid() != self._process:
+            self._copies[0] = 1
+            os._exit(0)
+        self._pipe.send((word, Stamped(self._number, self._process, said)))
+
+    def copied(self) -> bool:
+        """Whether a copy of this process has come to speak since the last request."""
+        return bool(self._copies[0])
+
+
 class Child:
     """One worker process, renewed by :meth:`start` after it was lost.
 
     ``folder`` holds what it prints. ``what`` is how a sentence calls what it opens; ``watched`` is a folder that may
-    not grow beyond ``limit`` bytes while a request runs.
+    not grow beyond ``limit`` bytes while a request runs. With ``guarded`` whatever it starts ends with it, and the
+    folder goes where this process is killed (:mod:`.guard`; Linux only). ``dropped`` says that another process answered
+    the last request too.
     """
 
     def __init__(
@@ -62,10 +106,14 @@ class Child:
         live: bool = False,
         patience: float = 5.0,
         watched: Path | None = None,
+        guarded: bool = False,
     ) -> None:
         self._module, self._folder, self._what = module, folder, what
         self._start_timeout, self._timeout, self._live = start_timeout, timeout, live
         self._patience, self._watched = patience, watched
+        self._guarded = guarded and sys.platform.startswith("linux")
+        self._speaker = self._number = 0
+        self.dropped = False
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
         self._voice = folder / "voice"
@@ -82,7 +130,8 @@ class Child:
         self._count += 1
         ours, theirs = Pipe()
         self._voice = self._folder / f"voice-{self._count}"
-        command = [sys.executable, "-m", self._module, str(theirs.fileno()), *arguments]
+        guard = ["ascend_opcli.backends.guard", str(self._folder)] if self._guarded else []
+        command = [sys.executable, "-m", *guard, self._module, str(theirs.fileno()), *arguments]
         path = os.pathsep.join(p for p in sys.path if p)
         # Appended to: what has been read is cut off, and the file stays small.
         with theirs, self._voice.open("ab") as voice:
@@ -99,7 +148,8 @@ class Child:
         try:
             if not ours.poll(self._start_timeout):
                 raise SurroundingsError(f"{self._what} did not open within {self._start_timeout:.0f} s")
-            word, said = _received(ours)
+            word, stamped = _received(ours)
+            self._speaker, said = _stamp(stamped).process, _stamp(stamped).said
         except (EOFError, OSError):
             cause = self._cause()
             self.stop()
@@ -120,15 +170,22 @@ class Child:
         timeout = self._timeout if timeout is None else timeout
         assert self._pipe is not None
         step = FIRST_STEP
+        self._number += 1
+        self.dropped = False
         try:
-            self._pipe.send(request)
+            self._pipe.send((self._number, request))
             deadline = time.monotonic() + timeout
             while True:
                 grown = self._wait(deadline, timeout)
                 if grown is not None:
                     self.stop(patience=0.0)
                     return Broken(f"{grown}, in {step}", step)
-                word, said = _received(self._pipe)
+                word, stamped = _received(self._pipe)
+                one = _stamp(stamped)
+                if (one.number, one.process) != (self._number, self._speaker):
+                    self.dropped |= one.number == self._number
+                    continue
+                said = one.said
                 if word == "last":
                     self.stop()
                 if word in ("done", "last"):
@@ -166,23 +223,31 @@ class Child:
         if self._process is None:
             return
         try:
-            _finish(self._process, self._patience if patience is None else patience)
+            _finish(self._process, self._patience if patience is None else patience, self._guarded)
         finally:
             self._process = None
 
     def _cause(self) -> str:
         """Why the process is gone, by the way it ended."""
         assert self._process is not None
-        if not _finish(self._process, 10.0):
+        if not _finish(self._process, 10.0, self._guarded):
             return "the worker closed its pipe"
         return ended(self._process.returncode, "the worker")
+
+    @property
+    def has_voice(self) -> bool:
+        """Whether the file that holds what it prints is there."""
+        return self._voice.exists()
 
     # --- what it said ------------------------------------------------------------------------------------
 
     def new_voice(self) -> str:
         """What it printed since the last time."""
-        text = printed(self._voice)
-        os.truncate(self._voice, 0)
+        try:
+            text = printed(self._voice)
+            os.truncate(self._voice, 0)
+        except FileNotFoundError:  # foreign code may remove what it likes
+            return ""
         if self._live and text:
             sys.stderr.write(text)
         return text
@@ -200,25 +265,38 @@ def printed(path: Path) -> str:
     return text if len(raw) <= MAX_VOICE else text + "\n(cut)"
 
 
-def _finish(process: subprocess.Popen[bytes], patience: float) -> bool:
+def _finish(process: subprocess.Popen[bytes], patience: float, guarded: bool) -> bool:
     """Wait for a process and end what it has left in its session; whether it went by itself.
+
+    A guard is told to end what it guards before it is ended itself.
 
     Its number is not free until it is waited for: only then may the group no longer be meant.
     """
     if process.returncode is not None:
         return True
-    deadline = time.monotonic() + patience
-    pause, gone = 0.001, False
     try:
-        while not gone and time.monotonic() < deadline:
-            time.sleep(pause)
-            pause = min(2 * pause, 0.05)
-            gone = _is_gone(process)
-        return gone or _is_gone(process)
+        if _goes(process, patience):
+            return True
+        if guarded:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process.pid, signal.SIGTERM)
+            _goes(process, GUARD_PATIENCE)
+        return False
     finally:
         # Also where a signal breaks the waiting off.
         _kill_group(process.pid)
         process.wait()
+
+
+def _goes(process: subprocess.Popen[bytes], patience: float) -> bool:
+    deadline = time.monotonic() + patience
+    pause = 0.001
+    while not _is_gone(process):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
+    return True
 
 
 def _is_gone(process: subprocess.Popen[bytes]) -> bool:
@@ -228,15 +306,6 @@ def _is_gone(process: subprocess.Popen[bytes]) -> bool:
 def _kill_group(group: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
-
-
-def die_with_the_parent() -> None:
-    """For the child: however the parent ends, SIGKILL included, nothing of ours hangs on. Linux only."""
-    with contextlib.suppress(AttributeError, OSError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-_PR_SET_PDEATHSIG = 1
 
 
 def ended(code: int, who: str) -> str:
@@ -297,3 +366,9 @@ def _received(pipe: Connection) -> tuple[str, Any]:
     except (pickle.UnpicklingError, ValueError, TypeError, AttributeError, ImportError, IndexError) as error:
         raise OSError(f"the worker's answer cannot be read: {error}") from None
     return word, said
+
+
+def _stamp(said: Any) -> Stamped:
+    if not isinstance(said, Stamped):
+        raise OSError("the worker's answer has no number")
+    return said

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 from ascend_opcli.backends import host_timing
 from ascend_opcli.backends.candidate.candidate import Candidate
 from ascend_opcli.backends.candidate.function import NAME
-from ascend_opcli.backends.candidate.requests import Draw, Finish, Prepared, Sample
+from ascend_opcli.backends.candidate.requests import Draw, Finish, Finished, Prepared, Sample
+from ascend_opcli.backends.candidate.timing import moves, timed_call
 from ascend_opcli.benchmarking.benches import About, How, NoTime
 from ascend_opcli.benchmarking.fingerprint import of_machine
 from ascend_opcli.model import Case, HostTimes, Outcome
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.contract import unchecked
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.verification.second import fault
 
+SAME_INPUTS = "the inputs are the same in every sample: only real numbers that are drawn are changed"
 WHOLE_PROGRAM = "the time is that of the whole program: its start, the reading and the writing of its files"
 
 
@@ -41,12 +45,22 @@ class CandidateBench:
         reply = self._candidate.prepare(operator.signature, case, call, cold=how.cold, sets=how.sets)
         if not isinstance(reply, Prepared):
             raise NoTime(_outcome(reply))
-        return _Stage(self._candidate, reply, (WHOLE_PROGRAM,) if self._command else ())
+        notes = (WHOLE_PROGRAM,) if self._command else () if moves(call) else (SAME_INPUTS,)
+        return _Stage(self._candidate, reply, notes, operator, case, product)
 
 
 class _Stage:
-    def __init__(self, candidate: Candidate, prepared: Prepared, notes: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        candidate: Candidate,
+        prepared: Prepared,
+        notes: tuple[str, ...],
+        operator: Operator,
+        case: Case,
+        product: str,
+    ) -> None:
         self._candidate = candidate
+        self._operator, self._case, self._product = operator, case, product
         self.about = About(
             HostTimes(first=prepared.first),
             prepared.launches,
@@ -66,7 +80,25 @@ class _Stage:
         return []
 
     def finish(self, *, read: bool) -> Outcome:
-        return _outcome(self._candidate.ask(Finish(read)))
+        reply = self._candidate.ask(Finish(read))
+        if not isinstance(reply, Finished):
+            return _outcome(reply)
+        outcome, timed = reply.outcome, reply.timed
+        if timed is None or outcome.findings or outcome.error or outcome.skip:
+            return outcome
+        found = [f"in the last timed call: {text}" for text in timed.findings] or self._wrong(reply)
+        return dataclasses.replace(outcome, findings=tuple(found))
+
+    def _wrong(self, reply: Finished) -> list[str]:
+        """The last timed call, judged on the inputs that it had."""
+        assert reply.timed is not None
+        case, operator = self._case, self._operator
+        call = timed_call(case, operator.signature, self._product, reply.index, reply.rounds)
+        wrong = fault(case, operator, call, reply.timed)
+        own = make_call(case, operator.signature, self._product)
+        if not wrong or fault(case, operator, own, reply.outcome):
+            return []
+        return [f"WRONG AGAIN: in the last timed call, on inputs of another seed: {wrong}"]
 
 
 def _outcome(reply: object) -> Outcome:

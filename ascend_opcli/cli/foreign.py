@@ -58,10 +58,16 @@ def candidate_options(
     allow_code: bool,
     timeout: float,
     live: bool,
+    memory_limit: int | None = None,
 ) -> Options:
-    """The candidate that the command line names. Raises UsageError."""
+    """The candidate that the command line names. Raises UsageError.
+
+    Without a ``memory_limit`` half of what is free is one.
+    """
     from ascend_opcli.backends.candidate.candidate import Options
+    from ascend_opcli.backends.candidate.limits import MEMORY_LEAST
     from ascend_opcli.backends.candidate.source import parse
+    from ascend_opcli.execution.memory import available_bytes
 
     try:
         source = parse(text)
@@ -79,16 +85,21 @@ def candidate_options(
         format.value if format is not None else "bin",
         timeout,
         live,
+        max(memory_limit, MEMORY_LEAST) if memory_limit is not None else (available_bytes() or 0) // 2,
     )
 
 
 @dataclass(frozen=True)
 class Foreign:
-    """What serves the calls beside the backends, and what a repro line says of it."""
+    """What serves the calls beside the backends, and what a repro line says of it.
+
+    ``saved`` says the same for a case that lies in another folder: with whole paths.
+    """
 
     candidate: Options | None = None
     outputs: Path | None = None
     repro: tuple[str, ...] = ()
+    saved: tuple[str, ...] = ()
 
 
 def foreign(
@@ -101,6 +112,7 @@ def foreign(
     allow_code: bool,
     timeout: float,
     live: bool,
+    memory_limit: int | None = None,
 ) -> Foreign:
     """What the command line asks for. ``others`` are the options that name another backend, by whether they are given.
 
@@ -124,13 +136,22 @@ def foreign(
         _folder("--outputs", outputs)
         return Foreign(outputs=outputs, repro=("--outputs", str(outputs)))
     asked = candidate_options(
-        candidate, tensors=tensors, format=format, allow_code=allow_code, timeout=timeout, live=live
+        candidate,
+        tensors=tensors,
+        format=format,
+        allow_code=allow_code,
+        timeout=timeout,
+        live=live,
+        memory_limit=memory_limit,
     )
-    words = ["--candidate", candidate]
-    words += ["--tensors", tensors.value] if tensors is not None else []
+    words = ["--tensors", tensors.value] if tensors is not None else []
     words += ["--format", format.value] if format is not None else []
     words += ["--allow-code"] if allow_code else []
-    return Foreign(asked, repro=tuple(words))
+    return Foreign(
+        asked,
+        repro=("--candidate", candidate, *words),
+        saved=("--candidate", asked.source.anywhere(), *words),
+    )
 
 
 def third_party_folder(

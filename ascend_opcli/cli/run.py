@@ -138,7 +138,7 @@ def run(
             "--memory-limit",
             metavar="SIZE",
             help="Run larger cases in blocks where their operator is elementwise, skip them elsewhere: 2GiB "
-            "(default half of what is free).",
+            "(default half of what is free). A candidate may take no more either.",
         ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Count SKIP and WEAK as failures.")] = False,
@@ -248,6 +248,7 @@ def run(
         allow_code=allow_code,
         timeout=patience,
         live=live,
+        memory_limit=_bytes(memory_limit),
     )
     headers = installed_headers(backend.value, opp)
     single = {
@@ -294,7 +295,7 @@ def run(
 
     if listing:
         raise typer.Exit(_list(chosen(plan, home, other_products=True)))
-    saver = _saver(save_failures, save_limit, override)
+    saver = _saver(save_failures, save_limit, override, serving.saved)
     keeper = _keeper(save_outputs)
     rerun = any(others.values()) or serving != Foreign()
     settings = Settings(
@@ -322,6 +323,7 @@ def run(
         in_process,
         None if plan.unchanged else serving.candidate,
         serving.outputs,
+        override,
     )
     results: list[Result] = []
     with opened(wanted) as executor:
@@ -388,14 +390,16 @@ def _skips(results: list[Result], most: int | None) -> list[ExitCode]:
     return [ExitCode.FAILED]
 
 
-def _saver(folder: Path | None, limit: int, standard: StandardChoice | None) -> Saver | None:
+def _saver(
+    folder: Path | None, limit: int, standard: StandardChoice | None, options: tuple[str, ...]
+) -> Saver | None:
     if folder is None:
         return None
     from ascend_opcli.execution.replay import MIB, Saver
 
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--save-failures {folder}: this is no folder")
-    return Saver(folder, limit=limit * MIB, standard=standard)
+    return Saver(folder, limit=limit * MIB, standard=standard, options=options)
 
 
 def _saved(saver: Saver | None) -> list[ExitCode]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ascend_opcli.backends import host
-from ascend_opcli.model import Call, Case, Outcome
+from ascend_opcli.model import Call, Case, Outcome, StandardChoice
 from ascend_opcli.operators.contract import Refusal, predict, unchecked
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
@@ -149,7 +149,8 @@ def _same_bytes(a: object, b: object) -> bool:
 class Wanted:
     """What the command line asks for: auto, host or device, and how a device is to be driven.
 
-    ``candidate`` or ``outputs``, the folder of what a program has written, take the operator's place.
+    ``candidate`` or ``outputs``, the folder of what a program has written, take the operator's place; a candidate's
+    second call is judged by ``standard``, where the command line has one.
     """
 
     backend: str = "auto"
@@ -160,6 +161,7 @@ class Wanted:
     in_process: bool = False
     candidate: CandidateOptions | None = None
     outputs: Path | None = None
+    standard: StandardChoice | None = None
 
 
 @contextlib.contextmanager
@@ -179,7 +181,7 @@ def opened(wanted: Wanted, environ: Mapping[str, str] = os.environ) -> Iterator[
         from ascend_opcli.execution.candidate import ByCandidate
 
         with Candidate(wanted.candidate) as candidate:
-            yield ByCandidate(candidate)
+            yield ByCandidate(candidate, wanted.standard)
         return
     if wanted.backend == "host" or (
         wanted.backend == "auto" and wanted.opp is None and not cann_traces(environ)

@@ -6,22 +6,31 @@ import dataclasses
 
 from ascend_opcli.backends.candidate.candidate import Candidate
 from ascend_opcli.backends.candidate.function import NAME
-from ascend_opcli.backends.candidate.probe import other_inputs
+from ascend_opcli.backends.candidate.probe import Way, other_inputs
 from ascend_opcli.execution.backend import differs, repeated
-from ascend_opcli.execution.shortcuts import Shortcuts, unmoved
-from ascend_opcli.model import Call, Case, Outcome
+from ascend_opcli.execution.shortcuts import Shortcuts, unmoved, wrong_outputs
+from ascend_opcli.model import Call, Case, Outcome, StandardChoice
+from ascend_opcli.operators.call import with_result_shapes
 from ascend_opcli.operators.contract import predict, unchecked
+from ascend_opcli.operators.derived import DataFailure
+from ascend_opcli.operators.evaluate import ReferenceFailure
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.verification.second import fault
+
+INVENTED = "the numbers of the case in reverse order"
 
 
 class ByCandidate:
-    """A Python function or a program. It has no product, no contract and no status: a refusal cannot be judged."""
+    """A Python function or a program. It has no product, no contract and no status: a refusal cannot be judged.
+
+    ``standard`` is that of the command line, by which the second call is judged too.
+    """
 
     name = NAME
     product: str | None = None
 
-    def __init__(self, candidate: Candidate) -> None:
-        self._candidate = candidate
+    def __init__(self, candidate: Candidate, standard: StandardChoice | None = None) -> None:
+        self._candidate, self._standard = candidate, standard
         self._shortcuts = Shortcuts()
 
     def refuse(self, operator: Operator, case: Case, product: str) -> Outcome | None:  # noqa: ARG002
@@ -29,29 +38,147 @@ class ByCandidate:
         return no_status(case, self.name)
 
     def run(self, operator: Operator, case: Case, call: Call) -> Outcome:
-        """One call, and once more on other inputs: what was computed follows its inputs."""
+        """One call, and once more on other inputs: what was computed follows its inputs, and is right there too."""
         refused = no_status(case, self.name)
         if refused is not None:
             return refused
         hazard = unchecked(operator, case.arguments)
         if hazard is not None:
             return Outcome(self.name, findings=(f"not checked by the operator: {hazard}",))
-        outcome = repeated(case, lambda: self._candidate.run(operator.signature, case, call))
+        kept: dict[str, None] = {}
+
+        def once() -> Outcome:
+            ran = self._candidate.run(operator.signature, case, call)
+            kept.update(dict.fromkeys(ran.kept))
+            return ran.outcome
+
+        outcome = repeated(case, once)
         if not outcome.outputs:
             return outcome
-        found = [*outcome.findings, *self._shortcuts.found(operator, case, call, outcome)]
-        notes = [*outcome.notes, *differs(operator, predict(operator, case.arguments, call.product), outcome)]
-        voice = outcome.voice
-        if not found:
-            probed = self._candidate.probe(operator.signature, case, call)
-            if isinstance(probed, Outcome):
-                found += [f"on other inputs: {text}" for text in probed.findings]
-                notes += [f"on other inputs: {text}" for text in (probed.error, probed.skip) if text]
-                voice += probed.voice
-            elif probed.same:
-                other = other_inputs(case, call, operator.signature)
-                found += unmoved(operator, other, outcome, probed.same) if other is not None else ()
-        return dataclasses.replace(outcome, findings=tuple(found), notes=tuple(notes), voice=voice)
+        notes = differs(operator, predict(operator, case.arguments, call.product), outcome)
+        said = _Said([*outcome.findings], [*outcome.notes, *notes], outcome.voice)
+        said.findings += self._shortcuts.found(operator, case, call, outcome)
+        again = _Again(self._candidate, operator, case, call, outcome, self._standard)
+        again.look(said, list(kept))
+        return dataclasses.replace(
+            outcome, findings=tuple(said.findings), notes=tuple(said.notes), voice=said.voice
+        )
+
+
+@dataclasses.dataclass(slots=True)
+class _Said:
+    findings: list[str]
+    notes: list[str]
+    voice: str
+
+
+class _Again:
+    """The calls after a case's own, each judged: a result that is right once only is not right."""
+
+    def __init__(
+        self,
+        candidate: Candidate,
+        operator: Operator,
+        case: Case,
+        call: Call,
+        outcome: Outcome,
+        standard: StandardChoice | None,
+    ) -> None:
+        self._candidate, self._operator = candidate, operator
+        self._case, self._call, self._outcome = case, call, outcome
+        self._standard = standard
+
+    def look(self, said: _Said, kept: list[str]) -> None:
+        """Add what is found. ``kept`` are outputs in memory of an earlier call into which nothing was written."""
+        way, other = Way.DRAWN, self._inputs(Way.DRAWN)
+        if other is None:
+            way, other = Way.REVERSED, self._inputs(Way.REVERSED)
+        if kept:
+            self._kept(said, kept, other)
+        if not said.findings and way is Way.REVERSED:
+            # Of data that nobody has declared right, and where there are none, the case's own are asked again.
+            self._own(said)
+        if not said.findings and other is not None:
+            self._other(said, other, way)
+
+    def _kept(self, said: _Said, kept: list[str], other: Call | None) -> None:
+        text = "{} is memory that an earlier call returned, with nothing written into it since"
+        wrong = set(wrong_outputs(self._operator, self._call, self._outcome, kept))
+        if other is not None:
+            # A table that is right whatever the inputs may be handed out for ever.
+            wrong.update(wrong_outputs(self._operator, other, self._outcome, kept))
+        said.findings += [f"CACHED RESULT: {text.format(name)}" for name in kept if name in wrong]
+        if other is None or self._operator.reference is None:
+            said.notes += [text.format(name) for name in kept if name not in wrong]
+
+    def _own(self, said: _Said) -> None:
+        ran = self._candidate.run(self._operator.signature, self._case, self._call)
+        said.voice += ran.outcome.voice
+        if self._failed(said, ran.outcome, "on a second call"):
+            return
+        self._judge(said, self._call, ran.outcome, "on a second call with the same inputs")
+
+    def _other(self, said: _Said, other: Call, way: Way) -> None:
+        outcome = self._ask(other, way)
+        said.voice += outcome.voice
+        invented = way is Way.REVERSED
+        if self._failed(said, outcome, f"on {INVENTED}" if invented else "on other inputs", doubt=invented):
+            return
+        found = unmoved(self._operator, other, self._outcome, outcome)
+        for name in [name for name, text in found.items() if invented and text.startswith("CONSTANT")]:
+            # A constant is its own reverse, and so are many honest results: any numbers at all tell more.
+            if not self._still(name):
+                del found[name]
+        said.findings += found.values()
+        if found:
+            return
+        if invented and not self._operator.elementwise:
+            self._judge(said, other, outcome, f"on {INVENTED}, which the operator may not take", doubt=True)
+        else:
+            self._judge(said, other, outcome, f"on {INVENTED}" if invented else "on inputs of the next seed")
+
+    def _still(self, name: str) -> bool:
+        """Whether an output that was constant is the same, and wrong, for any numbers at all."""
+        other = self._inputs(Way.ANY)
+        if other is None:
+            return False
+        outcome = self._ask(other, Way.ANY)
+        return bool(outcome.outputs) and name in unmoved(self._operator, other, self._outcome, outcome)
+
+    def _failed(self, said: _Said, outcome: Outcome, where: str, *, doubt: bool = False) -> bool:
+        """Whether a call gave no outputs, or was found to do wrong beside them."""
+        texts = [f"{where}: {text}" for text in outcome.findings]
+        if doubt:
+            said.notes += texts
+        else:
+            said.findings += texts
+        said.notes += [f"{where}: {text}" for text in (outcome.error, outcome.skip) if text]
+        return bool(texts) or not outcome.outputs
+
+    def _judge(self, said: _Said, call: Call, outcome: Outcome, where: str, *, doubt: bool = False) -> None:
+        wrong = self._fault(call, outcome)
+        # Where the case's own call is wrong that is what is told.
+        if not wrong or self._fault(self._call, self._outcome):
+            return
+        if doubt:
+            said.notes.append(f"{where}: {wrong}")
+        else:
+            said.findings.append(f"WRONG AGAIN: {where}: {wrong}")
+
+    def _fault(self, call: Call, outcome: Outcome) -> str:
+        return fault(self._case, self._operator, call, outcome, override=self._standard)
+
+    def _inputs(self, way: Way) -> Call | None:
+        try:
+            other = other_inputs(self._case, self._call, self._operator.signature, way)
+            if other is None:
+                return None
+            return with_result_shapes(self._case, other, self._operator)[1]
+        except (DataFailure, ReferenceFailure, ValueError, MemoryError):
+            return None
+
+    def _ask(self, other: Call, way: Way) -> Outcome:
+        return self._candidate.run_other(self._operator.signature, self._case, other, way).outcome
 
 
 def no_status(case: Case, name: str) -> Outcome | None:

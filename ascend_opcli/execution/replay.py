@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -58,8 +58,9 @@ class Saver:
     """Writes failures into a folder, which is made for the first of them.
 
     ``limit`` bounds the tensors of one case in bytes; a larger case is noted, not written. ``standard`` and
-    ``product`` are those of the command line, which the saved case must name to be judged alike. ``broken`` holds
-    the first sentence of the operating system, where it refused to write.
+    ``product`` are those of the command line, which the saved case must name to be judged alike. ``options`` say what
+    serves the calls, for the commands that run a saved case. ``broken`` holds the first sentence of the operating
+    system, where it refused to write.
     """
 
     def __init__(
@@ -69,7 +70,9 @@ class Saver:
         limit: int = DEFAULT_LIMIT * MIB,
         standard: StandardChoice | None = None,
         product: str | None = None,
+        options: Sequence[str] = (),
     ) -> None:
+        self.options = tuple(options)
         self.folder = folder
         self.limit = limit
         self.standard = standard
@@ -99,16 +102,16 @@ class Saver:
             self.left_out += 1
             return "not saved: a copy of its tensors does not fit in memory"
         self.saved += 1
-        return f"saved; run it from the saved tensors: {_again(path, failure)}"
+        return f"saved; run it from the saved tensors: {_again(path, failure, self.options)}"
 
     def _save(self, failure: Failure) -> Path:
         self.folder.mkdir(parents=True, exist_ok=True)
         name = file_name(failure.result.case)
         stored = _Stored(name)
         case = self._stand_alone(failure, stored)
-        document = _heading(failure, name) + show.to_yaml(case)
+        document = _heading(failure, name, self.options) + show.to_yaml(case)
         files.put(self.folder / f"{name}.npz", lambda stream: np.savez(stream, **stored.arrays))  # type: ignore[arg-type]
-        files.put(self.folder / f"{name}.py", _text(_script(failure, name, stored)))
+        files.put(self.folder / f"{name}.py", _text(_script(failure, name, stored, self.options)))
         # Last: a case file never stands there without its tensors.
         path = self.folder / f"{name}.yaml"
         files.put(path, _text(document))
@@ -292,10 +295,10 @@ def _key(group: str, name: str) -> str:
     return f"{group}.{name}"
 
 
-def _again(path: Path, failure: Failure) -> str:
-    words = ["opcli", "run", str(path), "--inputs-sha256", failure.call.inputs_sha256]
+def _again(path: Path, failure: Failure, options: Sequence[str]) -> str:
+    words = ["opcli", "run", str(path), "--inputs-sha256", failure.call.inputs_sha256, *options]
     reference = failure.result.case.reference
-    if reference is not None and is_code(reference):
+    if reference is not None and is_code(reference) and "--allow-code" not in options:
         words.append("--allow-code")
     return shlex.join(words)
 
@@ -429,7 +432,7 @@ def _line(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
 
 
-def _heading(failure: Failure, name: str) -> str:
+def _heading(failure: Failure, name: str, options: Sequence[str]) -> str:
     result = failure.result
     seen = f"{result.verdict.word.value} on the {result.backend} ({result.product}): {result.verdict.reason}"
     lines = [
@@ -437,19 +440,19 @@ def _heading(failure: Failure, name: str) -> str:
         f"case: {result.case.path}::{result.case.name}",
         f"seen: {seen}",
         f"by: {result.repro}",
-        f"from the saved tensors: {_again(Path(f'{name}.yaml'), failure)}",
+        f"from the saved tensors: {_again(Path(f'{name}.yaml'), failure, options)}",
     ]
     return "".join(f"# {_line(line)}\n" for line in lines)
 
 
-def _script(failure: Failure, name: str, stored: _Stored) -> str:
+def _script(failure: Failure, name: str, stored: _Stored, options: Sequence[str]) -> str:
     """The stand-alone script. Whatever comes from a case stands in it as the literal of a string."""
     result = failure.result
     told = {
         "FILE": f"{name}.npz",
         "CASE": f"{result.case.operator}, {result.case.path}::{result.case.name}",
         "SEEN": f"{result.verdict.word.value}: {result.verdict.reason}",
-        "AGAIN": _again(Path(f"{name}.yaml"), failure),
+        "AGAIN": _again(Path(f"{name}.yaml"), failure, options),
     }
     constants = "".join(f"{key} = {value!a}\n" for key, value in told.items())
     dtypes = "".join(f"    {key!a}: {kind!a},\n" for key, kind in stored.dtypes.items())

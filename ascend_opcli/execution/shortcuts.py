@@ -61,15 +61,25 @@ class Shortcuts:
         return (text for name, text in suspects.items() if name in wrong)
 
 
-def unmoved(operator: Operator, other: Call, outcome: Outcome, same: Iterable[str]) -> Iterator[str]:
-    """Findings for outputs that stayed ``same`` on the inputs of ``other``, where those are wrong there."""
-    arrays = dict(members(outcome.outputs))
+def unmoved(operator: Operator, other: Call, outcome: Outcome, again: Outcome) -> dict[str, str]:
+    """By output, findings for those that stayed the same on the inputs of ``other``, where they are wrong there."""
+    arrays, now = dict(members(outcome.outputs)), dict(members(again.outputs))
+    same = [name for name, array in arrays.items() if _same(array, now[name])]
+    found = {}
     for name in wrong_outputs(operator, other, outcome, same):
-        first = arrays[name].reshape(-1)[:1]
-        if _same(np.broadcast_to(first, arrays[name].size), arrays[name].reshape(-1)):
-            yield f"CONSTANT RETURNED: every element of {name} is {first[0]}, for other inputs too"
+        if constant(arrays[name]):
+            first = arrays[name].reshape(-1)[0]
+            found[name] = f"CONSTANT RETURNED: every element of {name} is {first}, for other inputs too"
         else:
-            yield f"CACHED RESULT: {name} has the same bytes for other inputs: a constant, or kept from an earlier call"
+            found[name] = (
+                f"CACHED RESULT: {name} has the same bytes for other inputs: a constant, or kept from an earlier call"
+            )
+    return found
+
+
+def constant(array: np.ndarray) -> bool:
+    """Whether every element has the bytes of the first."""
+    return _same(np.broadcast_to(array.reshape(-1)[:1], array.size), array.reshape(-1))
 
 
 def wrong_outputs(operator: Operator, call: Call, outcome: Outcome, names: Iterable[str]) -> list[str]:

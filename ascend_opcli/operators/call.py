@@ -32,9 +32,16 @@ def make_call(case: Case, signature: Signature, product: str) -> Call:
             arguments[param.name] = (
                 _bind(param.name, argument, case.seed) if param.name not in later else None
             )
-    for name in later:
-        arguments[name] = _derive(name, case.arguments[name], case.seed, arguments, signature)
+    arguments = with_derived(case, arguments, signature)
     return Call(case.operator, product, arguments, outputs, inputs_sha256(arguments))
+
+
+def with_derived(case: Case, bound: Mapping[str, Bound], signature: Signature) -> dict[str, Bound]:
+    """The arguments, those with derived data made anew of the others. Raises DataFailure."""
+    arguments = dict(bound)
+    for name in order(case.arguments, signature):
+        arguments[name] = _derive(name, case.arguments[name], case.seed, arguments, signature)
+    return arguments
 
 
 def _derive(

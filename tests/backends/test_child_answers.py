@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import pickle
 from multiprocessing import Pipe
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from ascend_opcli.backends.child import _received, ended
+from ascend_opcli.backends.child import Child, Stamped, _received, ended
 from ascend_opcli.model import Outcome, Phase
 
 
@@ -60,3 +61,25 @@ def test_anything_else_counts_as_a_lost_process_and_is_not_run(message: object) 
 def test_how_a_process_ended_is_told_by_name() -> None:
     assert ended(3, "the program") == "the program exited with 3"
     assert ended(-11, "the program") == "SIGSEGV"
+
+
+@pytest.mark.parametrize(
+    ("strays", "dropped"),
+    [
+        ([("step", Stamped(4, 70, "the call")), ("done", Stamped(4, 70, "late"))], False),
+        ([("step", Stamped(5, 71, "the call")), ("done", Stamped(5, 71, "another process"))], True),
+        ([], False),
+    ],
+)
+def test_the_answer_of_another_process_or_request_is_dropped(
+    strays: list[Any], dropped: bool, tmp_path: Path
+) -> None:
+    child = Child("none", tmp_path, what="it", start_timeout=1, timeout=5)
+    child._pipe, theirs = Pipe()
+    child._speaker, child._number = 70, 4
+    with child._pipe, theirs:
+        for message in [*strays, ("done", Stamped(5, 70, "ours"))]:
+            theirs.send(message)
+        assert child.ask("anything") == "ours"
+        assert theirs.recv() == (5, "anything")
+        assert child.dropped is dropped

@@ -47,6 +47,31 @@ def wrong(x, dy):
 def into(x, dy, out):
     out[...] = good(x, dy)
 
+calls = 0
+
+def every_second_time(x, dy):
+    global calls
+    calls += 1
+    return good(x, dy) if calls % 2 else np.zeros_like(x)
+
+def only_when_judged(x, dy):
+    import traceback
+    judged = any(frame.name == "_judged" for frame in traceback.extract_stack())
+    return good(x, dy) if judged else dy.copy()
+
+sums = {}
+
+def never_cleared(x, dy):
+    if not sums.get("first", False):
+        sums["first"] = True
+        return good(x, dy)
+    sums["x"] = sums.get("x", 0) + good(x, dy)
+    return sums["x"]
+
+def in_order(cdf):
+    assert (np.diff(cdf) >= 0).all(), "cdf must not fall"
+    return cdf * np.float32(2)
+
 def relu(selfRef):
     np.maximum(selfRef, 0, out=selfRef)
 """
@@ -94,6 +119,9 @@ def test_the_time_is_the_functions_own(opcli: Opcli, tmp_path: Path) -> None:
         ("wrong", "a wrong result has no time"),
         ("in_place", "INPUT CHANGED: dy, while it was timed"),
         ("fails", "RAISED: ValueError: no tiling"),
+        ("every_second_time", "a wrong result has no time"),
+        ("only_when_judged", "WRONG AGAIN: in the last timed call, on inputs of another seed: "),
+        ("never_cleared", "a wrong result has no time"),
     ],
 )
 def test_who_remembers_or_errs_has_no_time(function: str, said: str, opcli: Opcli, tmp_path: Path) -> None:
@@ -111,6 +139,38 @@ def test_an_operator_in_place_meets_its_own_inputs_each_time(opcli: Opcli, tmp_p
     code, out, row = bench(opcli, tmp_path, "relu", path)
     assert code == 0, out
     assert row["real_time"] > 0
+
+
+def test_who_checks_its_inputs_meets_none_that_the_case_has_not(opcli: Opcli, tmp_path: Path) -> None:
+    path = tmp_path / "cdf.yaml"
+    path.write_text(
+        "op: aclnnCdf\n"
+        "signature: aclnnStatus aclnnCdfGetWorkspaceSize(const aclTensor *cdf, aclTensor *out)\n"
+        "reference: cdf * 2\n"
+        "cases:\n"
+        "  - {name: a, inputs: {cdf: {dtype: float32, shape: [3], data: [0.1, 0.4, 1.0]}}}\n"
+    )
+    code, out, row = bench(opcli, tmp_path, "in_order", path)
+    assert code == 0, out
+    assert row["real_time"] > 0
+    assert "the inputs are the same in every sample" in out
+
+
+def test_a_program_whose_timed_calls_are_wrong_has_no_time(opcli: Opcli, tmp_path: Path) -> None:
+    program = tmp_path / "p.py"
+    program.write_text(
+        "import os, sys, numpy as np\n"
+        "d, n = sys.argv[1], sys.argv[2]\n"
+        "x, dy = (np.fromfile(f'{d}/inputs/{n}.bin', np.float32) for n in ('x', 'dy'))\n"
+        "if not os.path.exists(n): open(n, 'w').write(d)\n"
+        "timed = open(n).read() == d\n"
+        "(dy if timed else dy / (x * (1 - x))).tofile(f'{d}/outputs/out.bin')\n"
+    )
+    command = f"{sys.executable} {program} {{dir}} {tmp_path / 'first'}"
+    what = ("--op", "logit_grad", "--shape", "64", "--dtype", "float32", "--time", "1ms")
+    done = opcli("bench", *what, "--candidate", command)
+    assert done.code == 1
+    assert "a wrong result has no time: WRONG AGAIN: in the last timed call" in " ".join(done.out.split())
 
 
 def test_the_time_of_a_program_is_said_to_be_that_of_all_of_it(opcli: Opcli, tmp_path: Path) -> None:

@@ -5,68 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import CaseFile, Opcli
-
-CASES = """
-    op: logit_grad
-    cases:
-      - {name: one, dtype: float32, shape: [4, 8], seed: 1}
-      - {name: two, dtype: float32, shape: [4, 8], seed: 2}
-      - {name: half, dtype: float16, shape: [33]}
-      - name: strided
-        inputs:
-          x:  {dtype: float32, shape: [6, 4], layout: transposed, data: {uniform: [0.1, 0.9]}}
-          dy: {dtype: float32, shape: [6, 4], strides: [10, 2], offset: 3, data: {normal: [0, 1]}}
-"""
-NAMES = ("one", "two", "half", "strided")
-
-FORMULA = """
-import numpy as np
-
-def good(x, dy, eps=-1.0):
-    lo, outside = (eps, 0.0) if eps >= 0 else (0.0, np.nan)
-    x64, dy64 = x.astype(np.float64), dy.astype(np.float64)
-    inside = (lo <= x64) & (x64 <= 1 - lo)
-    with np.errstate(all="ignore"):
-        return np.where(inside, dy64 / (x64 * (1 - x64)), outside).astype(x.dtype)
-"""
-
-Judge = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture
-def judge(opcli: Opcli, case_file: CaseFile, tmp_path: Path) -> Judge:
-    """judge(BODY, *options): the results, by name, of a candidate ``f`` whose file has the good formula and BODY."""
-
-    def run(body: str, *options: object, cases: str = CASES, function: str = "f", tensors: str = "") -> Any:
-        source = tmp_path / "mine.py"
-        source.write_text(FORMULA + body, "utf-8")
-        words = ["--tensors", tensors] if tensors else []
-        path, report = case_file(cases), tmp_path / "report.json"
-        report.unlink(missing_ok=True)
-        done = opcli(
-            *("run", path, "--candidate", f"{source}:{function}", "--allow-code", "--json", report),
-            *words,
-            *options,
-        )
-        found = json.loads(report.read_text())["results"] if report.exists() else []
-        return {"": done, **{r["name"]: r for r in found}}
-
-    return run
-
-
-def words(results: dict[str, Any]) -> dict[str, str]:
-    return {name: r["verdict"] for name, r in results.items() if name}
-
+from tests.execution.candidates import CASES, FORMULA, NAMES, Judge, words
 
 # --- a right one --------------------------------------------------------------------------------------------
 
@@ -96,7 +45,6 @@ def test_no_report_says_that_an_operator_was_run_through_aclnn(judge: Judge, tmp
 
 def test_the_repro_line_runs_the_same_candidate_on_the_same_inputs(judge: Judge, opcli: Opcli) -> None:
     results = judge("\ndef f(x, dy):\n    return dy * 2\n")
-    import shlex
 
     again = shlex.split(results["one"]["repro"])
     assert again[:2] == ["opcli", "run"]
@@ -201,10 +149,10 @@ WRONG = {
     "an exit code": ("import os; os._exit(3)", "crash: the worker exited with 3 in the call"),
     "a signal": ("import os; os.kill(os.getpid(), 11)", "crash: SIGSEGV in the call"),
     "an abort": ("import os; os.abort()", "crash: SIGABRT in the call"),
-    "prints without end": ("while True: print('x' * 1000000)", "RAISED: OSError: [Errno 27] File too large"),
+    "prints without end": ("while True: print('x' * 1000000)", "WROTE TOO MUCH: "),
     "ten GiB in a file": (
         "import tempfile, os\n    with open(os.environ['LITTER'], 'wb') as f: f.truncate(10 << 30)",
-        "RAISED: OSError: [Errno 27] File too large",
+        "WROTE TOO MUCH: OSError: [Errno 27] File too large",
     ),
 }
 
@@ -507,7 +455,7 @@ PROGRAMS = {
     "os.symlink('/etc/hostname', folder + '/outputs/out.bin')": "OUTSIDE: out: outputs/out.bin leads out of its folder",
     "os.mkfifo(folder + '/outputs/out.bin')": "WRONG SIZE: out: ",
     "write(good); write(np.zeros(33, dtype), 'inputs/x.bin')": "INPUT CHANGED: inputs/x.bin is no longer what",
-    "f = open(folder + '/outputs/out.bin', 'wb'); f.truncate(10 << 30)": "EXIT CODE: the program exited with 1",
+    "f = open(folder + '/outputs/out.bin', 'wb'); f.truncate(10 << 30)": "WROTE TOO MUCH: a file beyond",
     "f = open(folder + '/outputs/out.bin', 'wb')\nwhile True: f.write(bytes(1 << 24))": "WROTE TOO MUCH: ",
     "n = 0\nwhile True:\n  n += 1\n  with open(folder + f'/{n}', 'wb') as f: f.truncate(1 << 28)": "WROTE TOO MUCH: ",
     "import time; time.sleep(600)": "hang: no answer within 10 s, in the call",
@@ -610,3 +558,30 @@ def test_a_process_that_a_program_leaves_behind_is_ended(
     done = opcli("run", f"{case_file(CASES)}::one", "--candidate", f"{sys.executable} {program} {{dir}}")
     assert done.code == 0, done.out
     assert all(gone(pid) for pid in map(int, pids.read_text().split()))
+
+
+@pytest.mark.parametrize("kind", ["function", "program"])
+def test_a_saved_failure_is_run_again_with_the_same_candidate_from_anywhere(
+    kind: str, opcli: Opcli, case_file: CaseFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / "some where", tmp_path / "elsewhere"
+    here.mkdir()
+    there.mkdir()
+    monkeypatch.chdir(here)
+    if kind == "function":
+        Path("my file.py").write_text(FORMULA + "\ndef f(x, dy):\n    return good(x, dy) * 2\n", "utf-8")
+        options = ["--candidate", "my file.py:f", "--allow-code"]
+    else:
+        Path("my file.py").write_text(PROGRAM.replace("write(good)", "write(good * 2)"), "utf-8")
+        options = ["--candidate", f"{sys.executable} 'my file.py' {{dir}} --strict", "--format", "bin"]
+    path = case_file(CASES)
+    done = opcli("run", f"{path}::one", *options, "--save-failures", there, "--json", "first.json")
+    assert done.code == 1
+    reason = json.loads(Path("first.json").read_text())["results"][0]["reason"]
+    (saved,) = there.glob("*.yaml")
+    (line,) = (w for w in saved.read_text("utf-8").splitlines() if "from the saved tensors: " in w)
+    monkeypatch.chdir(there)
+    words = shlex.split(line.partition("tensors: ")[2])
+    done = opcli(*words[1:], "--json", "-")
+    again = json.loads(done.out)["results"][0]
+    assert (again["backend"], again["reason"]) == ("candidate", reason)

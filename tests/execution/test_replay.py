@@ -159,8 +159,8 @@ def test_inputs_of_every_layout_and_dtype_come_back_bit_by_bit(
     """
     real = host.run
 
-    def other(operator: Any, call: Any, notes: Any = ()) -> Any:
-        outcome = real(operator, call, notes)
+    def other(operator: Any, call: Any, *more: Any) -> Any:
+        outcome = real(operator, call, *more)
         return dataclasses.replace(outcome, findings=("made to fail",))
 
     monkeypatch.setattr(host, "run", other)
@@ -201,8 +201,8 @@ def test_the_script_reads_every_value_of_a_dtype_right(
     """
     real = host.run
 
-    def other(operator: Any, call: Any, notes: Any = ()) -> Any:
-        return dataclasses.replace(real(operator, call, notes), findings=("made to fail",))
+    def other(operator: Any, call: Any, *more: Any) -> Any:
+        return dataclasses.replace(real(operator, call, *more), findings=("made to fail",))
 
     monkeypatch.setattr(host, "run", other)
     _, (path,), _ = keep(text)
@@ -670,8 +670,8 @@ def test_the_result_of_a_third_party_comes_along(
     options = () if given == "case" else ("--standard", "dual:third=t.npz:other")
     real = host.run
 
-    def wrong(operator: Any, call: Any, notes: Any = ()) -> Any:
-        outcome = real(operator, call, notes)
+    def wrong(operator: Any, call: Any, *more: Any) -> Any:
+        outcome = real(operator, call, *more)
         return dataclasses.replace(outcome, outputs={"out": outcome.outputs["out"] + np.float32(1e9)})
 
     monkeypatch.setattr(host, "run", wrong)

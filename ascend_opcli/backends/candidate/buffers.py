@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,10 @@ Span = tuple[str, int, int]
 
 class NoTensor(Exception):
     """A dtype that this kind of tensor does not have."""
+
+
+class NotReadable(Exception):
+    """A tensor whose values are no output's: in a few words what it is."""
 
 
 class NotUsable(Exception):
@@ -76,10 +81,22 @@ class Numpy:
         """Whether a function may return this."""
         return isinstance(value, (np.ndarray, np.generic))
 
+    def plain(self, value: Any) -> Any:
+        """The tensor without its subclass. Raises NotReadable, and whatever methods of the subclass raise."""
+        if isinstance(value, np.ma.MaskedArray):
+            raise NotReadable("a masked array, and an output has no mask")
+        if isinstance(value, np.generic):
+            return np.asarray(value)
+        if type(value) is np.ndarray:
+            return value
+        # Whoever uses it asks these first.
+        _ = value.shape, value.dtype, value.strides
+        return np.ndarray.view(value, np.ndarray)
+
     def dtype(self, value: Any) -> str:
         """The name of its dtype."""
         try:
-            return name_of(np.asarray(value).dtype)
+            return name_of(value.dtype)
         except ValueError:
             return str(value.dtype)
 
@@ -96,13 +113,14 @@ class Numpy:
             low, high = low + min(0, (dim - 1) * step), high + max(0, (dim - 1) * step)
         return "cpu", low, high + value.itemsize
 
-    def fill(self, value: Any, byte: int) -> bool:
-        """Overwrite its bytes; False where that is not allowed."""
+    def fill(self, value: Any, byte: int) -> Callable[[], object] | None:
+        """Overwrite its bytes; what puts them back, or None where that is not allowed."""
         if not isinstance(value, np.ndarray) or not value.flags.writeable or value.dtype.hasobject:
-            return False
-        word = np.frombuffer(bytes([byte]) * value.itemsize, f"V{value.itemsize}")[0]
-        value.view(f"V{value.itemsize}")[...] = word
-        return True
+            return None
+        raw = value.view(f"V{value.itemsize}")
+        before = raw.copy()
+        raw[...] = np.frombuffer(bytes([byte]) * value.itemsize, raw.dtype)[0]
+        return lambda: np.copyto(raw, before)
 
 
 class TorchBuffer(Buffer):
@@ -168,6 +186,20 @@ class Torch:
         """Whether a function may return this."""
         return isinstance(value, self._torch.Tensor)
 
+    def plain(self, value: Any) -> Any:
+        """The tensor without its subclass. Raises NotReadable, and whatever a subclass raises."""
+        torch = self._torch
+        if value.is_nested:
+            raise NotReadable("a nested tensor")
+        if value.layout is not torch.strided:
+            raise NotReadable(f"a tensor of the layout {str(value.layout).removeprefix('torch.')}")
+        if value.device.type not in ("cpu", "npu"):
+            raise NotReadable(f"a tensor on the device {value.device.type}")
+        if type(value) in (torch.Tensor, torch.nn.Parameter):
+            return value
+        value.data_ptr()  # a tensor without memory says so here
+        return value.as_subclass(torch.Tensor)
+
     def dtype(self, value: Any) -> str:
         """The name of its dtype."""
         return str(value.dtype).removeprefix("torch.")
@@ -188,8 +220,8 @@ class Torch:
         reach = sum((dim - 1) * step for dim, step in zip(value.shape, value.stride(), strict=True))
         return str(value.device), low, low + (reach + 1) * value.element_size()
 
-    def fill(self, value: Any, byte: int) -> bool:
-        """Overwrite its bytes; False where that is not allowed."""
+    def fill(self, value: Any, byte: int) -> Callable[[], object] | None:
+        """Overwrite its bytes; what puts them back, or None where that is not allowed."""
         torch = self._torch
         plain = value.detach()
         if plain.is_complex():
@@ -199,10 +231,12 @@ class Torch:
         word = int.from_bytes(bytes([byte]) * size, "little", signed=size > 1)
         try:
             with torch.no_grad():
-                plain.view(words[size]).fill_(word)
+                raw = plain.view(words[size])
+                before = raw.clone()
+                raw.fill_(word)
         except (RuntimeError, KeyError):  # expanded, or of a kind that is not written in place
-            return False
-        return True
+            return None
+        return lambda: raw.copy_(before)
 
 
 Kind = Numpy | Torch

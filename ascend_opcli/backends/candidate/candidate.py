@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -10,10 +11,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ascend_opcli.backends.candidate.function import NAME, THE_CALL
-from ascend_opcli.backends.candidate.requests import Load, Loaded, Prepare, Probe, Probed, Run
+from ascend_opcli.backends.candidate.function import NAME
+from ascend_opcli.backends.candidate.limits import memory_text, out_of_memory
+from ascend_opcli.backends.candidate.probe import Way
+from ascend_opcli.backends.candidate.requests import Finished, Load, Loaded, Prepare, Ran, Run, RunOther
 from ascend_opcli.backends.candidate.source import Source
-from ascend_opcli.backends.child import Broken, Child
+from ascend_opcli.backends.child import FIRST_STEP, Broken, Child
 from ascend_opcli.errors import SurroundingsError, UsageError
 from ascend_opcli.model import Call, Case, Outcome
 from ascend_opcli.operators.signature import Signature
@@ -22,19 +25,26 @@ from ascend_opcli.tensors.returned import bytes_of
 START_TIMEOUT = 120.0
 """Seconds that importing a candidate may take; PyTorch alone takes some."""
 
+WORK = "work"
+"""Below the candidate's folder: where the files of the cases are."""
+
 FILES_LEAST, FILES_TIMES = 256 << 20, 4
 """What a candidate may write: so many bytes, and so many times the bytes of the call's tensors."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Options:
-    """What serves the calls, on which tensors (numpy, torch, npu), in which files (bin, npy), seconds a case."""
+    """What serves the calls, on which tensors (numpy, torch, npu), in which files (bin, npy), seconds a case.
+
+    ``memory`` bounds the bytes that it may take; 0 where nothing does.
+    """
 
     source: Source
     tensors: str = "numpy"
     format: str = "bin"
     timeout: float = 60.0
     live: bool = False
+    memory: int = 0
 
 
 class Candidate:
@@ -55,6 +65,7 @@ class Candidate:
             live=options.live,
             patience=0.5,
             watched=self._folder,
+            guarded=True,
         )
         self._fault: Outcome | None = None
         self._loaded = Loaded()
@@ -73,20 +84,17 @@ class Candidate:
     def close(self) -> None:
         """End the process, by force where it does not go, and remove what it left."""
         self._child.stop()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        _remove(self._folder)
 
-    def run(self, signature: Signature, case: Case, call: Call) -> Outcome:
-        """The outcome of one case. Whatever the candidate does, it costs this case alone."""
+    def run(self, signature: Signature, case: Case, call: Call) -> Ran:
+        """One case. Whatever the candidate does, it costs this case alone."""
         self._child.limit = files_limit(call)
-        reply = self.ask(Run(signature, case, call.product, self._child.limit))
-        assert isinstance(reply, Outcome)
-        return reply
+        return _ran(self.ask(Run(signature, case, call.product, self._child.limit)))
 
-    def probe(self, signature: Signature, case: Case, call: Call) -> Probed | Outcome:
-        """The case that was just run once more, on other inputs: the outputs that stayed the same, or how it failed."""
-        reply = self.ask(Probe(signature, case, call.product))
-        assert isinstance(reply, (Probed, Outcome))
-        return reply
+    def run_other(self, signature: Signature, case: Case, other: Call, way: Way) -> Ran:
+        """The case on the inputs of ``other``, which :func:`other_inputs` has made in that way."""
+        self._child.limit = files_limit(other)
+        return _ran(self.ask(RunOther(signature, case, other.product, self._child.limit, other.outputs, way)))
 
     def prepare(self, signature: Signature, case: Case, call: Call, *, cold: bool, sets: int) -> object:
         """A stage for timing, or the outcome that says why there is none."""
@@ -105,21 +113,40 @@ class Candidate:
             if self._fault is not None:
                 return self._fault
         reply = self._child.ask(request)
+        voice = self._child.new_voice()
         if isinstance(reply, Broken):
-            reply = dataclasses.replace(_broken(reply), served_by=self._loaded.served_by)
-        if not isinstance(reply, Outcome):
-            return reply
-        return dataclasses.replace(reply, voice=self._child.new_voice())
+            reply = dataclasses.replace(
+                _broken(reply, voice, self._options.memory), served_by=self._loaded.served_by
+            )
+        found = []
+        if self._child.dropped:
+            found.append("RETURNED TWICE: another process answered too")
+        if not self._there():
+            found.append(
+                "FOLDER REMOVED: the folder in which opcli keeps what the candidate prints and writes"
+            )
+            self._child.stop(patience=0.0)
+        if isinstance(reply, (Ran, Finished)):
+            return dataclasses.replace(reply, outcome=_with(reply.outcome, found, voice))
+        if isinstance(reply, Outcome):
+            return _with(reply, found, voice)
+        return _with(Outcome(NAME, served_by=self._loaded.served_by), found, voice) if found else reply
+
+    def _there(self) -> bool:
+        """Whether the folder is there yet, with what we have made in it."""
+        return (self._folder / WORK).is_dir() and self._child.has_voice
 
     def _start(self) -> None:
-        work = self._folder / "work"
-        shutil.rmtree(work, ignore_errors=True)
+        work = self._folder / WORK
+        self._folder.mkdir(mode=0o700, exist_ok=True)  # a candidate may have removed it
+        _remove(work)
         work.mkdir()
         options = {
             "source": dataclasses.asdict(self._options.source),
             "tensors": self._options.tensors,
             "format": self._options.format,
             "folder": str(work),
+            "memory": self._options.memory,
         }
         self._child.limit = FILES_LEAST
         self._child.start([json.dumps(options)], os.environ)
@@ -147,8 +174,40 @@ def files_limit(call: Call) -> int:
     return FILES_LEAST + FILES_TIMES * bytes_of(call)
 
 
-def _broken(lost: Broken) -> Outcome:
-    """Inside its own code a loss is the candidate's, elsewhere the surroundings'."""
+def _ran(reply: object) -> Ran:
+    if isinstance(reply, Ran):
+        return reply
+    if isinstance(reply, Outcome):
+        return Ran(reply)
+    return Ran(Outcome(NAME, error=f"the candidate's process answered with {type(reply).__name__}"))
+
+
+def _with(outcome: Outcome, found: list[str], voice: str) -> Outcome:
+    """The outcome with what was printed and what was found, which makes an error the candidate's."""
+    if not found:
+        return dataclasses.replace(outcome, voice=voice)
+    return dataclasses.replace(outcome, findings=(*outcome.findings, *found), error="", voice=voice)
+
+
+def _broken(lost: Broken, voice: str, memory: int) -> Outcome:
+    """From its own code on a loss is the candidate's, before that the surroundings'."""
     # Files that it writes from a thread grow at any step.
-    theirs = lost.step == THE_CALL or lost.sentence.startswith("WROTE TOO MUCH")
-    return Outcome(NAME, findings=(lost.sentence,)) if theirs else Outcome(NAME, error=lost.sentence)
+    if lost.step == FIRST_STEP and not lost.sentence.startswith("WROTE TOO MUCH"):
+        return Outcome(NAME, error=lost.sentence)
+    sentence = lost.sentence
+    if memory and sentence.startswith("crash: ") and out_of_memory(voice):
+        sentence += f"; {memory_text(memory)}"
+    elif memory and sentence.startswith("crash: SIGKILL"):
+        sentence += f"; perhaps {memory_text(memory)}"
+    return Outcome(NAME, findings=(sentence,))
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, whatever a candidate has made of its rights."""
+    for root, names, _ in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                path = os.path.join(root, name)
+                if not os.path.islink(path):
+                    os.chmod(path, 0o700)
+    shutil.rmtree(folder, ignore_errors=True)

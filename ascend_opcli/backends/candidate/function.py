@@ -19,7 +19,9 @@ import numpy as np
 
 from ascend_opcli.backends import observed
 from ascend_opcli.backends.candidate.buffers import Buffer, Kind, NoTensor, Span, size_of
-from ascend_opcli.backends.candidate.results import WrongResult, sort_out
+from ascend_opcli.backends.candidate.limits import memory_text, out_of_memory, too_large
+from ascend_opcli.backends.candidate.requests import Ran
+from ascend_opcli.backends.candidate.results import Returned, WrongResult, said, sort_out, unreadable
 from ascend_opcli.errors import did_you_mean
 from ascend_opcli.model import Attribute, Call, Outcome, Tensor, TensorSpec
 from ascend_opcli.operators.signature import Param, Signature
@@ -30,9 +32,7 @@ THE_CALL = "the call"
 
 KEPT = 8
 LARGEST_KEPT = 1 << 26
-"""Results whose memory is watched: so many, each of at most so many bytes."""
-
-MAX_SENTENCE = 400
+"""Results that are kept, so that their memory cannot become another's: so many, each of at most so many bytes."""
 
 
 class LoadFailure(Exception):
@@ -73,12 +73,7 @@ def _said(error: BaseException, path: str) -> str:
     if isinstance(error, SyntaxError) and error.filename == path:
         lines.append(error.lineno)
     at = f" (line {lines[-1]} of {os.path.basename(path)})" if lines else ""
-    try:
-        text = " ".join(str(error).split())
-    except BaseException:
-        text = "an error that cannot be printed"
-    text = text[:MAX_SENTENCE] + ("..." if len(text) > MAX_SENTENCE else "")
-    return f"{type(error).__name__}{': ' if text else ''}{text}{at}"
+    return said(error) + at
 
 
 # --- the arguments ------------------------------------------------------------------------------------------
@@ -86,7 +81,11 @@ def _said(error: BaseException, path: str) -> str:
 
 @dataclass(slots=True)
 class Slot:
-    """A tensor handed to the function: its memory, what was put in, and what it is for."""
+    """A tensor handed to the function: its memory, what was put in, and what it is for.
+
+    While it is timed: whether its contents change from sample to sample, and whether ``content`` has been brought up to
+    the last one.
+    """
 
     name: str
     spec: TensorSpec
@@ -94,6 +93,8 @@ class Slot:
     content: np.ndarray | None
     writes: bool
     poison: int = 0
+    moves: bool = False
+    moved: bool = False
 
 
 @dataclass(slots=True)
@@ -108,21 +109,60 @@ class Laid:
 
 
 class Function:
-    """A loaded candidate. ``path`` names its file in sentences."""
+    """A loaded candidate. ``path`` names its file in sentences.
+
+    ``memory`` is the limit of its data in bytes, 0 where there is none; ``exhausted`` says that it has met it.
+    """
 
     def __init__(self, function: Callable[..., Any], path: str, kind: Kind) -> None:
         self._function, self._path, self._kind = function, path, kind
-        self._given: deque[tuple[str, Any, Span]] = deque(maxlen=KEPT)
+        self._given: deque[tuple[Any, Span]] = deque(maxlen=KEPT)
+        self._again: dict[str, tuple[Any, Span]] = {}
+        self.memory = 0
+        self.exhausted = False
 
-    def run(self, signature: Signature, call: Call, announce: Callable[[str], None]) -> Outcome:
+    def run(self, signature: Signature, call: Call, announce: Callable[[str], None]) -> Ran:
         """One call, its outputs poisoned where the function is handed them."""
+        self._again = {}
         try:
-            first = self._attempt(signature, call, announce, observed.POISONS[0])
-            if not first.written:
-                return first
-            return observed.both(first, self._attempt(signature, call, announce, observed.POISONS[1]))
+            outcome = self._attempt(signature, call, announce, observed.POISONS[0])
+            if outcome.written:
+                outcome = observed.both(
+                    outcome, self._attempt(signature, call, announce, observed.POISONS[1])
+                )
+            kept = self._unwritten(signature, call, announce) if self._again and outcome.outputs else ()
+            return Ran(outcome, kept)
         except NoTensor as error:
-            return Outcome(NAME, skip=f"cannot judge: {error}")
+            return Ran(Outcome(NAME, skip=f"cannot judge: {error}"))
+
+    def _unwritten(
+        self, signature: Signature, call: Call, announce: Callable[[str], None]
+    ) -> tuple[str, ...]:
+        """Of the outputs in memory that an earlier call returned, those into which the function writes nothing.
+
+        It is called once more for that, with the memory overwritten, and gets it back as it was: a table of its own
+        may lie there.
+        """
+        again, self._again = self._again, {}
+        back = [self._kind.fill(value, observed.POISONS[0]) for value, _ in again.values()]
+        kept = []
+        try:
+            laid = self.lay_out(signature, call, observed.POISONS[0])
+            announce(THE_CALL)
+            returned = sort_out(self.launch(laid), call, laid.handed, self._kind)
+            announce("the copy back")
+            for name, value in returned.items():
+                if name not in again or value is None or not _overlap(self._kind.span(value), again[name][1]):
+                    continue
+                if (self._kind.array(value).reshape(-1).view(np.uint8) == observed.POISONS[0]).all():
+                    kept.append(name)
+        except BaseException:  # it reads what we have overwritten: nothing can be said
+            return ()
+        finally:
+            for put in reversed(back):
+                if put is not None:
+                    put()
+        return tuple(kept)
 
     def _attempt(
         self, signature: Signature, call: Call, announce: Callable[[str], None], poison: int
@@ -157,7 +197,12 @@ class Function:
         """The outcome of a call that ended by an exception, whose traceback goes to what the candidate printed."""
         with contextlib.suppress(OSError):  # it may have printed more than a file may hold
             traceback.print_exception(error)
-        return Outcome(NAME, findings=(f"RAISED: {_said(error, self._path)}", *self._harm(laid)))
+        text = _said(error, self._path)
+        word = "WROTE TOO MUCH" if too_large(error) else "RAISED"
+        if self.memory and (isinstance(error, MemoryError) or out_of_memory(text)):
+            text += f"; {memory_text(self.memory)}"
+            self.exhausted = True
+        return Outcome(NAME, findings=(f"{word}: {text}", *self._harm(laid)))
 
     def lay_out(self, signature: Signature, call: Call, poison: int) -> Laid:
         """Fresh memory for every tensor. Raises WrongResult for a parameter that the operator does not have."""
@@ -222,7 +267,12 @@ class Function:
         spelled = {ours: theirs for theirs, ours in names.items()}
         for p in own.values():
             needed = p.default is p.empty and p.kind is not p.VAR_POSITIONAL
-            if p.kind is p.POSITIONAL_ONLY or (needed and p.name not in spelled):
+            if p.kind is p.POSITIONAL_ONLY:
+                raise WrongResult(
+                    f"WRONG PARAMETER: the function takes '{p.name}' by its place only (there is a / behind it), and"
+                    " parameters are handed over by name: take the / away"
+                )
+            if needed and p.name not in spelled:
                 known = f"; its parameters are {', '.join(spelled)}"
                 raise WrongResult(
                     f"WRONG PARAMETER: the function needs '{p.name}', which {signature.name} does not hand over by name"
@@ -236,35 +286,40 @@ class Function:
         """The outputs of a call that has returned, and what was found beside their numbers."""
         findings = list(self._harm(laid))
         notes: list[str] = []
+        fresh: list[tuple[Any, Span]] = []
         outputs: dict[str, np.ndarray] = {}
         written: dict[str, np.ndarray] = {}
         try:
             returned = sort_out(result, call, laid.handed, self._kind)
+            read = self._read(returned)
         except WrongResult as error:
             return Outcome(NAME, findings=(*findings, str(error)))
+        except BaseException as error:  # of a mapping or list of its own
+            return Outcome(NAME, findings=(*findings, f"RAISED: reading the result gave {said(error)}"))
         slots = {slot.name: slot for slot in laid.slots if slot.writes}
         for name, value in returned.items():
-            span = self._kind.span(value) if value is not None else None
             if value is None or (name in slots and value is laid.tensors[name]):
                 slot = slots[name]
-                read = slot.buffer.read()
-                outputs[name] = observed.values(slot.spec, read)
+                raw = slot.buffer.read()
+                outputs[name] = observed.values(slot.spec, raw)
                 before = slot.poison if slot.content is None else slot.content
-                findings += observed.gaps(name, slot.spec, read, before)
+                findings += observed.gaps(name, slot.spec, raw, before)
                 if slot.content is None:
-                    mask = observed.written(slot.spec, read, _fitting(observed.POISONS[0], slot.spec))
+                    mask = observed.written(slot.spec, raw, _fitting(observed.POISONS[0], slot.spec))
                     if not mask.all():
                         written[name] = mask
                 continue
-            array = self._kind.array(value)
+            array, span = read[name]
             # Any byte but 0 is true to whoever wrote it.
             outputs[name] = array.view(np.uint8) != 0 if array.dtype == np.bool_ else array
             whose = next((n for n, other in laid.spans.items() if _overlap(span, other)), None)
             if whose is not None:
                 notes.append(f"{name} shares its memory with {whose}")
-            elif span is not None:
-                findings += self._stale(name, span, array)
-                self._keep(name, value, span)
+            elif span is not None and size_of(value) <= LARGEST_KEPT:
+                if any(_overlap(span, other) for _, other in self._given):
+                    self._again[name] = value, span
+                fresh.append((value, span))
+        self._given += fresh
         grouped = {
             name: tuple(outputs[f"{name}[{i}]"] for i in range(len(spec)))
             if isinstance(spec, tuple)
@@ -274,6 +329,18 @@ class Function:
         }
         return Outcome(NAME, outputs=grouped, findings=tuple(findings), notes=tuple(notes), written=written)
 
+    def _read(self, returned: Returned) -> dict[str, tuple[np.ndarray, Span | None]]:
+        """The values of everything that was returned, and where they lie. Raises WrongResult."""
+        read = {}
+        for name, value in returned.items():
+            if value is None:
+                continue
+            try:
+                read[name] = self._kind.array(value), self._kind.span(value)
+            except BaseException as error:
+                raise WrongResult(unreadable(name, value, error)) from None
+        return read
+
     def _harm(self, laid: Laid) -> Iterator[str]:
         """Inputs that were changed, and writes past the end of what was handed over."""
         for slot in laid.slots:
@@ -282,19 +349,6 @@ class Function:
                 yield f"OUT OF BOUNDS WRITE: {slot.name} was written {damage}"
             if slot.content is not None and not slot.writes:
                 yield from observed.changed(slot.name, slot.spec, slot.buffer.read(), slot.content)
-
-    def _stale(self, name: str, span: Span, array: np.ndarray) -> Iterator[str]:
-        """A result in memory that an earlier call returned, which we have overwritten since and it has not."""
-        if not any(_overlap(span, other) for _, _, other in self._given):
-            return
-        raw = array.reshape(-1).view(np.uint8)
-        if (raw == observed.POISONS[0]).all():
-            yield f"CACHED RESULT: {name} is memory that an earlier call returned, with nothing written into it since"
-
-    def _keep(self, name: str, value: Any, span: Span) -> None:
-        """Overwrite what was returned, now that it is copied: who returns it again has computed nothing."""
-        if size_of(value) <= LARGEST_KEPT and self._kind.fill(value, observed.POISONS[0]):
-            self._given.append((name, value, span))
 
 
 def _fitting(poison: int, spec: TensorSpec) -> int:

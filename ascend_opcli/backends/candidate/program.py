@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,20 +16,32 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.backends.candidate.function import NAME, THE_CALL
+from ascend_opcli.backends.candidate.limits import (
+    limit_memory,
+    memory_text,
+    out_of_memory,
+    says_too_large,
+    tail,
+)
 from ascend_opcli.backends.candidate.source import DIR
 from ascend_opcli.backends.child import ended
+from ascend_opcli.backends.descendants import die_with_the_parent, end_all
 from ascend_opcli.model import Call, Case, Outcome
 from ascend_opcli.tensors import exchange
 from ascend_opcli.tensors.returned import Place, read_outputs
 
 
 class Program:
-    """A command whose words hold ``{dir}``. Its folders lie below ``folder`` and are gone after each case."""
+    """A command whose words hold ``{dir}``. Its folders lie below ``folder`` and are gone after each case.
+
+    ``memory`` bounds its data, in bytes; 0 where nothing does. What it leaves running ends with it.
+    """
 
     def __init__(self, words: Sequence[str], folder: Path, format: str) -> None:
         self._words, self._folder, self._format = tuple(words), folder, format
         self._count = 0
         self._manifest: Mapping[str, Any] = {}
+        self.memory = 0
 
     def run(self, case: Case, call: Call, announce: Callable[[str], None]) -> Outcome:
         """One call: its files written, the program run, what it has written read."""
@@ -59,22 +73,41 @@ class Program:
         """Run the program on a folder; the outcome where it has failed."""
         words = [word.replace(DIR, str(place)) for word in self._words]
         try:
-            code = subprocess.run(words, stdin=subprocess.DEVNULL, check=False).returncode
+            code = subprocess.run(
+                words, stdin=subprocess.DEVNULL, check=False, preexec_fn=self._begin
+            ).returncode
         except OSError as error:
             return Outcome(NAME, error=f"{words[0]} cannot be run: {error.strerror or error}")
+        finally:
+            end_all()
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+        said = tail(sys.stdout.fileno()) if code else ""
+        if code == -signal.SIGXFSZ or _at_limit(place, limit) or says_too_large(said):
+            how = f" ({ended(code, 'the program')})" if code else ""
+            return Outcome(
+                NAME, findings=(f"WROTE TOO MUCH: a file beyond the limit of {limit:,} bytes{how}",)
+            )
         if code == 0:
             return None
-        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-        if code == -signal.SIGXFSZ or _at_limit(place, limit):
-            return Outcome(NAME, findings=(f"WROTE TOO MUCH: a file beyond the limit of {limit:,} bytes",))
+        why = f"; {memory_text(self.memory)}" if self.memory and out_of_memory(said) else ""
         if code < 0:
-            return Outcome(NAME, findings=(f"crash: {ended(code, 'the program')} in {THE_CALL}",))
-        return Outcome(NAME, findings=(f"EXIT CODE: the program exited with {code}",))
+            return Outcome(NAME, findings=(f"crash: {ended(code, 'the program')} in {THE_CALL}{why}",))
+        return Outcome(NAME, findings=(f"EXIT CODE: the program exited with {code}{why}",))
+
+    def _begin(self) -> None:
+        """In the program's process, before it is the program."""
+        die_with_the_parent()
+        if self.memory:
+            limit_memory(self.memory)
 
 
 def _at_limit(place: Path, limit: int) -> bool:
+    """Whether a file has grown to the limit, one of the case or what the program has printed."""
     if limit == resource.RLIM_INFINITY:
         return False
+    with contextlib.suppress(OSError):
+        if os.fstat(sys.stdout.fileno()).st_size >= limit:
+            return True
     return any(
         os.path.getsize(path) >= limit
         for path in (os.path.join(root, name) for root, _, names in os.walk(place) for name in names)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ascend_opcli.model import Case
+from ascend_opcli.backends.candidate.probe import Way
+from ascend_opcli.model import Case, Outcome, TensorSpec
 from ascend_opcli.operators.signature import Signature
 
 
@@ -35,20 +37,24 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
-    """Run the case that was last run once more, on other inputs."""
+class Ran:
+    """How it went. ``kept`` are the outputs in memory that an earlier call returned, into which nothing was written."""
+
+    outcome: Outcome
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunOther:
+    """Run a case on other inputs. ``outputs`` are the specs of its outputs there, ``way`` is that of
+    :func:`probe.other_inputs`."""
 
     signature: Signature
     case: Case
     product: str
-
-
-@dataclass(frozen=True, slots=True)
-class Probed:
-    """``same`` are the outputs with the same bytes as before; ``changed`` is False where no inputs could be changed."""
-
-    same: tuple[str, ...]
-    changed: bool = True
+    limit: int
+    outputs: Mapping[str, TensorSpec | tuple[TensorSpec, ...] | None]
+    way: Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +97,14 @@ class Finish:
     """Release the stage; with ``read`` run the case's own inputs and answer with the outputs."""
 
     read: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The outcome on the case's own inputs, and what the last timed call gave on the input set ``index`` at the sample
+    ``rounds``; None where that was not read."""
+
+    outcome: Outcome
+    timed: Outcome | None
+    index: int
+    rounds: int

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ascend_opcli.backends.candidate.buffers import Kind, shape_of
+from ascend_opcli.backends.candidate.buffers import Kind, NotReadable, shape_of
 from ascend_opcli.errors import did_you_mean
 from ascend_opcli.model import Call, TensorSpec
 
 Returned = dict[str, Any]
 """By output, members of a list as ``out[0]``; None where the function has written into the tensor it was handed."""
+
+
+MAX_SENTENCE = 400
 
 
 class WrongResult(Exception):
@@ -86,13 +89,33 @@ def _nested(result: Sequence[Any]) -> bool:
 def _fits(name: str, value: Any, spec: TensorSpec, kind: Kind) -> Any:
     if not kind.is_tensor(value):
         raise WrongResult(f"WRONG TYPE: {name} is {_what(value)}, not a tensor of {_library(kind)}")
-    dtype = kind.dtype(value)
+    try:
+        value = kind.plain(value)
+        dtype, shape = kind.dtype(value), shape_of(value)
+    except NotReadable as error:
+        raise WrongResult(f"WRONG TYPE: {name} is {error}") from None
+    except BaseException as error:  # the methods of a subclass are the candidate's own
+        raise WrongResult(unreadable(name, value, error)) from None
     if dtype != spec.dtype:
         raise WrongResult(f"WRONG DTYPE: {name} is {dtype}, expected is {spec.dtype}")
-    shape = shape_of(value)
     if shape != spec.shape:
         raise WrongResult(f"WRONG SHAPE: {name} has the shape {list(shape)}, expected is {list(spec.shape)}")
     return value
+
+
+def unreadable(name: str, value: object, error: BaseException) -> str:
+    """The finding of a tensor that raises where it is read."""
+    return f"WRONG TYPE: {name} is {_what(value)} that cannot be read: {said(error)}"
+
+
+def said(error: BaseException) -> str:
+    """An exception in a few words."""
+    try:
+        text = " ".join(str(error).split())
+    except BaseException:
+        text = "an error that cannot be printed"
+    text = text[:MAX_SENTENCE] + ("..." if len(text) > MAX_SENTENCE else "")
+    return f"{type(error).__name__}{': ' if text else ''}{text}"
 
 
 def _what(value: object) -> str:

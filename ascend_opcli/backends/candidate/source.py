@@ -30,6 +30,13 @@ class Source:
         """Whether a program is run for each case."""
         return bool(self.words)
 
+    def anywhere(self) -> str:
+        """The same as a word of the command line that does not depend on the current folder, as far as files go."""
+        if not self.is_command:
+            return f"{self.file}:{self.function}"
+        whole = [os.path.abspath(w) if DIR not in w and os.path.isfile(w) else w for w in self.words]
+        return shlex.join(whole)
+
 
 def parse(text: str) -> Source:
     """The source that a word of the command line names. Raises ValueError in one sentence."""

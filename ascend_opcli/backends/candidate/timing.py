@@ -1,12 +1,14 @@
 """The timing of a candidate, in its process: on several input sets whose contents change from sample to sample.
 
 The case's own inputs are kept back until the result is to be judged: whoever remembers results by address or by
-content has not seen them, and the times are those of contents that were new.
+content has not seen them, and the times are those of contents that were new. The last call that was timed is read out
+too: times of wrong results are none.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,13 +17,16 @@ import numpy as np
 
 from ascend_opcli.backends import host_timing
 from ascend_opcli.backends.candidate.function import NAME, THE_CALL, Function, Laid, Slot
-from ascend_opcli.backends.candidate.program import Program
-from ascend_opcli.backends.candidate.requests import Prepare, Prepared, Sample
+from ascend_opcli.backends.candidate.program import Program, collected
+from ascend_opcli.backends.candidate.requests import Finished, Prepare, Prepared, Sample
 from ascend_opcli.backends.candidate.results import WrongResult
 from ascend_opcli.backends.observed import POISONS
-from ascend_opcli.model import Outcome
+from ascend_opcli.model import Bound, Call, Case, Derived, Generator, Outcome, Tensor, TensorSpec
 from ascend_opcli.operators.call import make_call
-from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype
+from ascend_opcli.operators.signature import Signature
+from ascend_opcli.tensors.dtypes import DTYPES
+from ascend_opcli.tensors.exchange import tensors
+from ascend_opcli.tensors.hashing import inputs_sha256
 
 SETS = 4
 SET_BYTES = 64 << 20
@@ -60,6 +65,7 @@ class Stage:
         ]
         self._rounds = 0
         self._laid: list[Laid] = []
+        self._last: tuple[Laid, Any] | None = None
         self._places: list[Path] = []
         self.about: Prepared | Outcome
         try:
@@ -82,15 +88,34 @@ class Stage:
         except _Failed as failed:
             return dataclasses.replace(failed.outcome, served_by=self._served)
 
-    def finish(self, announce: Announce, *, read: bool) -> Outcome:
-        """Release everything; with ``read`` run the case's own inputs in the memory that was timed, and read it out."""
+    def finish(self, announce: Announce, *, read: bool) -> Finished:
+        """Release everything; with ``read`` the outputs of the last call that was timed, and those of the case's own
+        inputs in the same memory."""
+        timed: Outcome | None = None
+        index = 0
         try:
+            if read and not self._request.case.open_outputs:
+                timed, index = self._timed(announce)
             outcome = self._judged(announce) if read else Outcome(NAME)
         except _Failed as failed:
             outcome = failed.outcome
         finally:
             self._drop()
-        return dataclasses.replace(outcome, served_by=self._served)
+        return Finished(dataclasses.replace(outcome, served_by=self._served), timed, index, self._rounds)
+
+    def _timed(self, announce: Announce) -> tuple[Outcome | None, int]:
+        """What the last timed call gave, and which of the input sets it had."""
+        candidate = self._candidate
+        if isinstance(candidate, Program):
+            return collected(self._places[0], self._calls[0]), 0
+        assert self._last is not None
+        laid, result = self._last
+        announce("the copy back")
+        index = next(i for i, other in enumerate(self._laid) if other is laid)
+        for slot in laid.slots:
+            if slot.content is not None:
+                slot.content, slot.moved = _moved(slot, self._rounds), True
+        return candidate.collect(laid, self._calls[index], result), index
 
     def _hooks(self) -> dict[str, Any]:
         if isinstance(self._candidate, Program):
@@ -110,17 +135,23 @@ class Stage:
             ]
         except WrongResult as error:
             raise _Failed(Outcome(NAME, findings=(str(error),))) from None
+        for call, laid in zip(self._calls, self._laid, strict=True):
+            free = moves(call)
+            for slot in laid.slots:
+                slot.moves = slot.name in free
 
         def run(laid: Laid) -> object:
             try:
-                return candidate.call(laid)
+                result = candidate.call(laid)
             except BaseException as error:
                 raise _Failed(candidate.raised(error, laid)) from None
+            self._last = laid, result
+            return result
 
         return self._laid, run
 
     def _refresh(self) -> None:
-        """New contents for every set: its own, moved on by one element a sample, where they are real numbers."""
+        """New contents for every set: its own, moved on by one element a sample, where they are drawn real numbers."""
         self._rounds += 1
         for laid in self._laid:
             for slot in laid.slots:
@@ -138,7 +169,7 @@ class Stage:
         laid = self._laid[0]
         fresh = candidate.lay_out(self._request.signature, self._call, POISONS[0])
         for slot, own in zip(laid.slots, fresh.slots, strict=True):
-            slot.content = own.content
+            slot.content, slot.moved = own.content, False
             slot.buffer.write(np.full(1, slot.poison, np.uint8) if own.content is None else own.content)
         announce(THE_CALL)
         try:
@@ -171,21 +202,58 @@ class Stage:
             assert isinstance(self._candidate, Program)
             self._candidate.drop(place)
         self._laid = []
+        self._last = None
 
 
 def _moved(slot: Slot, rounds: int) -> np.ndarray:
+    """What lies in an input at a sample, as bytes."""
     assert slot.content is not None
-    if not _moves(slot):
+    if slot.moved or not slot.moves:
         return slot.content
-    values = slot.content.view(f"V{DTYPES[slot.spec.dtype].itemsize}")
-    return np.roll(values, rounds).view(np.uint8)
+    return _rolled(slot.content, slot.spec, rounds)
 
 
-def _moves(slot: Slot) -> bool:
-    """Whether every element of the storage is one of the view's, and a real number."""
-    count = slot.buffer.nbytes // numpy_dtype(slot.spec.dtype).itemsize
-    return DTYPES[slot.spec.dtype].kind in ("float", "complex") and count == slot.spec.count > 1
+def _rolled(content: np.ndarray, spec: TensorSpec, rounds: int) -> np.ndarray:
+    raw = content.view(np.uint8).view(f"V{DTYPES[spec.dtype].itemsize}")
+    return np.roll(raw, rounds).view(np.uint8)
 
 
 def _differs(slot: Slot, rounds: int) -> bool:
     return not np.array_equal(slot.buffer.read(), _moved(slot, rounds))
+
+
+def moves(call: Call) -> frozenset[str]:
+    """The inputs whose contents change from sample to sample: real numbers that are drawn, every one in the view.
+
+    Where data come of other data, or are written out, another order may not be what the operator takes.
+    """
+    found = [(name, tensor.spec) for name, tensor in tensors(call)]
+    if any(isinstance(spec.data, Derived) for _, spec in found):
+        return frozenset()
+    return frozenset(name for name, spec in found if _free(spec))
+
+
+def _free(spec: TensorSpec) -> bool:
+    drawn = isinstance(spec.data, Generator) and spec.data.kind != "linspace"
+    real = DTYPES[spec.dtype].kind in ("float", "complex")
+    return drawn and real and math.prod(spec.storage_shape) == spec.count > 1
+
+
+def timed_call(case: Case, signature: Signature, product: str, index: int, rounds: int) -> Call:
+    """The call that was timed with an input set at a sample, of which the process says only these two numbers."""
+    call = make_call(dataclasses.replace(case, seed=case.seed + 1 + index), signature, product)
+    free = moves(call)
+
+    def at(name: str, bound: Bound) -> Bound:
+        if isinstance(bound, tuple):
+            return tuple(_tensor_at(f"{name}[{i}]", member) for i, member in enumerate(bound))
+        return _tensor_at(name, bound) if isinstance(bound, Tensor) else bound
+
+    def _tensor_at(name: str, tensor: Tensor) -> Tensor:
+        if name not in free:
+            return tensor
+        storage = np.ascontiguousarray(tensor.storage).reshape(-1)
+        return Tensor(tensor.spec, _rolled(storage, tensor.spec, rounds).view(storage.dtype))
+
+    arguments = {name: at(name, bound) for name, bound in call.arguments.items()}
+    return dataclasses.replace(call, arguments=arguments, inputs_sha256=inputs_sha256(arguments))

@@ -13,7 +13,6 @@ import ctypes
 import os
 import sys
 import traceback
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,8 @@ from ascend_opcli.backends.cann.execute import Announce, execute, failure_outcom
 from ascend_opcli.backends.cann.libraries import Libraries
 from ascend_opcli.backends.cann.runtime import AclFailure, Runtime, load_pyacl
 from ascend_opcli.backends.cann.timing import Bench
-from ascend_opcli.backends.child import die_with_the_parent
+from ascend_opcli.backends.child import Speaker
+from ascend_opcli.backends.descendants import die_with_the_parent
 from ascend_opcli.errors import OpcliError
 from ascend_opcli.model import Case, Outcome
 from ascend_opcli.operators.call import make_call
@@ -70,32 +70,32 @@ class Session:
 def main() -> None:
     """Serve calls until the pipe closes."""
     die_with_the_parent()
-    pipe = Connection(int(sys.argv[1]))
+    speaker = Speaker(int(sys.argv[1]))
     opp = Path(sys.argv[3]) if len(sys.argv) > 3 and sys.argv[3] else None
     try:
         session = Session(int(sys.argv[2]), opp, builtin=sys.argv[4:5] == ["1"])
     except (AclFailure, OpcliError) as error:
-        pipe.send(("failed", str(error)))
+        speaker.send("failed", str(error))
         return
-    pipe.send(("ready", session.runtime.soc_name()))
+    speaker.send("ready", session.runtime.soc_name())
     try:
         while True:
             try:
-                request = pipe.recv()
+                request = speaker.receive()
             except EOFError:
                 return
-            outcome = _answer(session, request, pipe)
+            outcome = _answer(session, request, speaker)
             # What the kernel printed sits in C's buffers; the parent reads the file once we are done.
             ctypes.CDLL(None).fflush(None)
             sys.stdout.flush()
-            pipe.send(("done" if session.runtime.healthy else "last", outcome))
+            speaker.send("done" if session.runtime.healthy else "last", outcome)
     finally:
         session.close()
 
 
-def _answer(session: Session, request: Any, pipe: Connection) -> object:
+def _answer(session: Session, request: Any, speaker: Speaker) -> object:
     def announce(step: str) -> None:
-        pipe.send(("step", step))
+        speaker.send("step", step)
 
     try:
         if isinstance(request, tuple):
