@@ -9,9 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,6 @@ class Program:
     def __init__(self, words: Sequence[str], folder: Path, format: str) -> None:
         self._words, self._folder, self._format = tuple(words), folder, format
         self._count = 0
-        self._manifest: Mapping[str, Any] = {}
         self.memory = 0
 
     def run(self, case: Case, call: Call, announce: Callable[[str], None]) -> Outcome:
@@ -53,25 +51,24 @@ class Program:
             announce(THE_CALL)
             failure = self.launch(place)
             announce("the reading of its files")
-            return failure or collected(Place(place, self._manifest), call)
+            return failure or collected(place, call)
         finally:
             self.drop(place)
 
-    def prepare(self, case: Case, call: Call) -> Path:
+    def prepare(self, case: Case, call: Call) -> Place:
         """A folder of its own with a call's inputs; there is no golden in it. Raises OSError."""
         self._count += 1
-        place = self._folder / str(self._count) / exchange.folder_name(case)
-        # As it was written: the file is the program's to change.
-        self._manifest = exchange.write(place, case, call, format=self._format)
-        return place
+        folder = self._folder / str(self._count) / exchange.folder_name(case)
+        # The manifest as it was written: the file is the program's to change.
+        return Place(folder, exchange.write(folder, case, call, format=self._format))
 
-    def drop(self, place: Path) -> None:
+    def drop(self, place: Place) -> None:
         """Remove a folder, whatever was written there."""
-        shutil.rmtree(place.parent, ignore_errors=True)
+        shutil.rmtree(place.folder.parent, ignore_errors=True)
 
-    def launch(self, place: Path) -> Outcome | None:
+    def launch(self, place: Place) -> Outcome | None:
         """Run the program on a folder; the outcome where it has failed."""
-        words = [word.replace(DIR, str(place)) for word in self._words]
+        words = [word.replace(DIR, str(place.folder)) for word in self._words]
         try:
             code = subprocess.run(
                 words, stdin=subprocess.DEVNULL, check=False, preexec_fn=self._begin
@@ -82,7 +79,7 @@ class Program:
             end_all()
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
         said = tail(sys.stdout.fileno()) if code else ""
-        if code == -signal.SIGXFSZ or _at_limit(place, limit) or says_too_large(said):
+        if code == -signal.SIGXFSZ or _at_limit(place.folder, limit) or says_too_large(said):
             how = f" ({ended(code, 'the program')})" if code else ""
             return Outcome(
                 NAME, findings=(f"WROTE TOO MUCH: a file beyond the limit of {limit:,} bytes{how}",)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from ascend_opcli.operators.signature import Signature
 from ascend_opcli.tensors.dtypes import DTYPES
 from ascend_opcli.tensors.exchange import tensors
 from ascend_opcli.tensors.hashing import inputs_sha256
+from ascend_opcli.tensors.returned import Place
 
 SETS = 4
 SET_BYTES = 64 << 20
@@ -66,7 +66,7 @@ class Stage:
         self._rounds = 0
         self._laid: list[Laid] = []
         self._last: tuple[Laid, Any] | None = None
-        self._places: list[Path] = []
+        self._places: list[Place] = []
         self.about: Prepared | Outcome
         try:
             calls, run = self._program() if isinstance(candidate, Program) else self._function()
@@ -189,7 +189,7 @@ class Stage:
         except OSError as error:
             raise _Failed(Outcome(NAME, error=f"cannot write the files of the case: {error}")) from None
 
-        def run(place: Path) -> object:
+        def run(place: Place) -> object:
             failure = candidate.launch(place)
             if failure is not None:
                 raise _Failed(failure)
