@@ -15,6 +15,8 @@ import time
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
+_PF_EXITING = 4
+
 PATIENCE = 5.0
 """Seconds after which no more is tried: a process in the kernel's hands does not go."""
 
@@ -32,6 +34,17 @@ def become_subreaper() -> bool:
     with contextlib.suppress(AttributeError, OSError):
         return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
     return False
+
+
+def is_exiting(pid: int) -> bool:
+    """Whether a process is on its way out: its pipes are closed before its children have another parent."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stream:
+            return bool(int(stream.read().rpartition(b")")[2].split()[6]) & _PF_EXITING)
+    except FileNotFoundError:
+        return os.path.isdir("/proc/self")
+    except (OSError, ValueError, IndexError):
+        return False
 
 
 def any_children() -> bool:

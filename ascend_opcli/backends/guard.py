@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 
-from ascend_opcli.backends.descendants import become_subreaper, die_with_the_parent, end_all
+from ascend_opcli.backends.descendants import become_subreaper, die_with_the_parent, end_all, is_exiting
 
 WATCHED = {signal.SIGCHLD, signal.SIGTERM}
 
@@ -33,7 +33,7 @@ def main() -> None:
     os.close(int(fd))
     status = _wait(worker, opcli)
     end_all()
-    if os.getppid() != opcli:
+    if os.getppid() != opcli or is_exiting(opcli):
         import shutil
 
         shutil.rmtree(folder, ignore_errors=True)

@@ -232,7 +232,8 @@ class _Loader:
             except (ValueError, OpcliError) as error:
                 at: Node = op
                 if not isinstance(error, OpcliError):
-                    at = signature if signature is not None else reference if reference is not None else op
+                    blamed = reference if isinstance(error, custom.BadReference) else signature
+                    at = next(n for n in (blamed, signature, reference, op) if n is not None)
                 raise at.error(str(error)) from None
         return self.operators[key]
 

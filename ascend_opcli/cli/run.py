@@ -573,6 +573,9 @@ def _bytes(text: str | None) -> int | None:
     number = text.strip().rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
     unit = text.strip()[len(number) :].strip().lower()
     try:
-        return int(float(number) * units[unit])
+        size = int(float(number) * units[unit])
     except (KeyError, ValueError, OverflowError):
-        raise UsageError(f"--memory-limit takes a size such as 2GiB, not '{text}'") from None
+        size = 0
+    if not 0 < size < 2**63:
+        raise UsageError(f"--memory-limit takes a size such as 2GiB, not '{text}'")
+    return size

@@ -18,6 +18,10 @@ from ascend_opcli.operators.signature import find as find_signature
 from ascend_opcli.tensors.layout import MAX_ELEMENTS
 
 
+class BadReference(ValueError):
+    """A reference of a case that is no expression of the language."""
+
+
 def is_code(reference: str) -> bool:
     """Whether a reference is ``file.py:function`` or a golden.py rather than an expression."""
     return code.parts(reference) is not None
@@ -49,7 +53,10 @@ def resolve(name: str, *, signature: str | None = None, reference: str | None = 
     )
     if is_code(reference):
         return plain
-    made = compile_expression(reference, [p.name for p in operator.signature.params if p.io != "out"])
+    try:
+        made = compile_expression(reference, [p.name for p in operator.signature.params if p.io != "out"])
+    except ValueError as error:
+        raise BadReference(str(error)) from error
     inputs = operator.signature.inputs
     return dataclasses.replace(
         plain,

@@ -1,8 +1,8 @@
 """Expressions in one line: NumPy's elementwise, reduction and layout functions over parameter names.
 
 The text is parsed and walked by our own rules. Nothing outside :mod:`.expression_functions` can be named or
-called, there are no attributes and no indexing, and whole-number powers are taken in float64. What a step would
-give is worked out from shapes before it is done, so that no text can run away in time or memory.
+called, there are no attributes and no indexing, and whole numbers in an array are raised to powers in float64. What a
+step would give is worked out from shapes before it is done, so that no text can run away in time or memory.
 """
 
 from __future__ import annotations
@@ -383,4 +383,8 @@ def _bounded(value: Any) -> Any:
 
 
 def _power(a: Any, b: Any) -> Any:
+    """A power of whole numbers, not arrays, that int64 holds is one too: a shape may be told by it."""
+    whole = all(isinstance(v, int) and not isinstance(v, bool) for v in (a, b))
+    if whole and b >= 0 and (abs(a) <= 1 or b * abs(a).bit_length() <= 63):
+        return a**b
     return np.power(float(a) if isinstance(a, int) else a, b)

@@ -51,7 +51,8 @@ def select(
     """
     entries = [catalogued.entry(name) for name in catalogued.names().values()]
     installed = of_packages().operators
-    entries += [_installed(op) for op in installed.values()]
+    documented = {entry.name for entry in entries}
+    entries += [_installed(op) for name, op in installed.items() if name not in documented]
     known = {**operators(), **installed}
     categories = sorted({e.category for e in entries})
     if category is not None and category not in categories:

@@ -211,7 +211,25 @@ def test_an_attribute_without_a_value_takes_the_operators_default(rows: Any) -> 
     [
         ({"api_name": "aclnnSwigluGrop"}, "did you mean 'aclnnSwigluGroup'"),
         ({"tensor_view_shapes": "((2,256),)"}, "1 tensors for the 4 of aclnnSwigluGroup"),
-        ({"output_tensor_indexes": "(0,)"}, "tensor 0 is marked as an output, aclnnSwigluGroup reads it"),
+        (
+            {"output_tensor_indexes": "(0,)"},
+            "tensor 0 is marked as an output, aclnnSwigluGroup writes no such one",
+        ),
+        (
+            {"output_tensor_indexes": "(3,-5)"},
+            "tensor -5 is marked as an output, aclnnSwigluGroup writes no such one",
+        ),
+        (
+            {"output_tensor_indexes": "('x',)"},
+            "tensor x is marked as an output, aclnnSwigluGroup writes no such one",
+        ),
+        (
+            {"output_tensor_indexes": "[99]"},
+            "tensor 99 is marked as an output, aclnnSwigluGroup writes no such one",
+        ),
+        ({"attributes": "[1,2]"}, "the cell attributes holds no dict but"),
+        ({"is_enabled": "maybe"}, "is_enabled is true or false, not maybe"),
+        ({"precision_tolerances": "'x'"}, "precision_tolerances is pairs of numbers, not x"),
         ({"tensor_dtypes": "('float16','float16')"}, "2 dtypes for 4 tensors"),
         ({"tensor_view_shapes": "((2,256),None,None"}, "the cell tensor_view_shapes: ')' is missing"),
         ({"is_enabled": "False"}, "is_enabled is false"),

@@ -335,3 +335,15 @@ def test_the_figures_of_a_folder(atk_file: Any, tmp_path: Path) -> None:
     told = json.loads(figures.read_text("utf-8"))["JSON"]
     assert (told["cases"], told["mapped"], told["judged"]) == (4, 2, 1)
     assert told["words"] == {"PASS": 1, "SKIP": 3}
+
+
+@pytest.mark.parametrize("name", ["atk.json", "ttk.csv"])
+def test_a_file_in_utf16_is_said_to_be_that(opcli: Any, tmp_path: Path, name: str) -> None:
+    """What PowerShell's > makes of a file."""
+    path = tmp_path / name
+    row = 'a,aclnnAbs,"((2,),(2,))"'
+    table = f"testcase_name,api_name,tensor_view_shapes\n{row}\n"
+    path.write_text(json.dumps([add()]) if name.endswith("json") else table, "utf-16")
+    done = opcli("run", path)
+    assert done.code == 2
+    assert "this is UTF-16; save the file as UTF-8" in done.err

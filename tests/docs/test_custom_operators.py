@@ -130,3 +130,17 @@ def test_a_package_does_not_replace_what_opcli_has(package: Path, opcli: Opcli) 
     package.write_text(block("package").replace("aclnnScaledAdd", "aclnnExp"))
     done = opcli("ops", "list")
     assert "aclnnExp of the package my-ops is left out: opcli has its own" in done.err
+
+
+def test_a_documented_operator_of_a_package_is_listed_once(package: Path, opcli: Opcli) -> None:
+    alone = opcli("ops", "list", "--counts").err.split(",")[0]
+    package.write_text(block("package").replace("aclnnScaledAdd", "aclnnFlashAttentionScore"))
+    from ascend_opcli.operators import catalog, packages
+
+    for cached in (catalog.of_packages, packages.found):
+        cached.cache_clear()
+    out = opcli("ops", "list").out
+    assert out.count("aclnnFlashAttentionScore ") == 1
+    (row,) = (line for line in out.splitlines() if "aclnnFlashAttentionScore " in line)
+    assert " attention " in row
+    assert opcli("ops", "list", "--counts").err.split(",")[0] == alone

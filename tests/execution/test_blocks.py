@@ -228,3 +228,10 @@ def test_peak_memory_does_not_grow_with_the_case() -> None:
         peaks.append(int(done.stdout.split("peak")[1]))
     # Whole, the larger one would take 640 MB more.
     assert peaks[1] - peaks[0] < 24, peaks
+
+
+@pytest.mark.parametrize("size", ["-1", "0", "1e99GiB", "nan", "two", "2 XiB"])
+def test_a_memory_limit_is_a_size(opcli: Opcli, size: str) -> None:
+    done = opcli("run", "--op", "abs", "--dtype", "float32", "--shape", "2", f"--memory-limit={size}")
+    assert done.code == 2
+    assert f"--memory-limit takes a size such as 2GiB, not '{size}'" in done.err

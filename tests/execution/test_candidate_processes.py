@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from ascend_opcli.backends.descendants import is_exiting
 from tests.conftest import CaseFile, Opcli
 from tests.execution.candidates import CASES, FORMULA, Judge, words
 
@@ -269,3 +270,15 @@ def f(x, dy):
     results = judge(body, "--memory-limit", "1MiB", cases=THREE, tensors="torch")
     assert words(results) == {"one": "PASS", "half": "FAIL", "last": "PASS"}
     assert results["half"]["reason"].endswith("out of memory: the limit is 1.0 GiB")
+
+
+@LINUX
+def test_a_process_on_its_way_out_is_told_from_one_that_runs() -> None:
+    """Its pipes close before its children have another parent: by those alone the two cannot be told apart."""
+    assert not is_exiting(os.getpid())
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    assert within(10, lambda: is_exiting(child))  # nobody has waited for it yet
+    os.waitpid(child, 0)
+    assert is_exiting(child)

@@ -265,6 +265,10 @@ def test_whole_numbers_of_any_size_stay_numbers() -> None:
     with np.errstate(all="ignore"):
         assert evaluated(f"{digits[:1900]} * {digits[:1900]}") == np.inf
         assert evaluated("10**18 * 100") == 1e20
+        assert evaluated("2**3") == 8
+        assert isinstance(evaluated("2**3"), int)
+        assert evaluated("tile(v, 2**1)").size == 2 * evaluated("v").size
+        assert (evaluated("2**62"), evaluated("2**64"), evaluated("2**-1")) == (2**62, 2.0**64, 0.5)
         assert np.asarray(evaluated("v + 2**63 * 2")).dtype == np.float64
         for text in ("left_shift(1, 1000000000000000000)", "v * (10 ** 400)", f"{digits} + v"):
             assert np.asarray(evaluated(text)).dtype.kind in "iuf"

@@ -107,7 +107,7 @@ def of_ttk(
     ``outputs`` are dtypes by name. An output without a pair of its own has the comparator's default for its
     dtype; integers are equal, but int8 made of floats may be one off.
     """
-    pairs = tolerances if isinstance(tolerances, tuple) else ()
+    pairs = tolerances if isinstance(tolerances, tuple) else (tolerances,)
     if len(pairs) == 2 and all(isinstance(p, (int, float)) for p in pairs):
         pairs = (pairs,)
     made: dict[str, Any] = {}
@@ -118,7 +118,11 @@ def of_ttk(
         pair = pairs[i] if i < len(pairs) else None
         atol = absolute[i] if isinstance(absolute, tuple) and i < len(absolute) else absolute
         numbers: dict[str, Any] = {}
-        if isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(p, (int, float)) for p in pair):
+        if pair is not None:
+            if not (
+                isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(p, (int, float)) for p in pair)
+            ):
+                raise ValueError(f"precision_tolerances is pairs of numbers, not {clip(str(pair))}")
             numbers = {"rtol": float(pair[0]), "ptol": min(float(pair[1]), 1.0)}
         if isinstance(atol, (int, float)) and not isinstance(atol, bool):
             numbers["atol"] = float(atol)

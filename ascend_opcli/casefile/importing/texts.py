@@ -41,9 +41,12 @@ def head(path: str) -> str:
         if not os.path.isfile(path):
             return ""
         with open(path, "rb") as file:
-            return file.read(HEAD).decode("utf-8-sig", "replace")
+            data = file.read(HEAD)
     except (OSError, ValueError):
         return ""
+    # Recognised, so that read() can say what to do about it.
+    utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return data.decode("utf-16" if utf16 else "utf-8-sig", "replace")
 
 
 def without_comments(text: str) -> str:

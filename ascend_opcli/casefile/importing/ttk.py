@@ -111,6 +111,9 @@ def _case(cells: Mapping[str, str], name: str, where: Where, resolve: Resolve) -
     enabled = row.text("is_enabled").casefold()
     if enabled in ("0", "false"):
         return Written(name, where, operator, None, "is_enabled is false")
+    if enabled not in ("", "1", "true"):
+        said = f"is_enabled is true or false, not {clip(row.text('is_enabled'))}"
+        return Written(name, where, operator, None, f"no call: {said}")
     try:
         try:
             found = resolve(operator)
@@ -152,10 +155,12 @@ def _aclnn(row: _Row, operator: Operator) -> dict[str, Any]:
     params = next((line for line in (every, inward) if len(line) == len(shapes)), None)
     if params is None:
         raise NotDefined(f"{len(shapes)} tensors for the {len(every)} of {operator.name}")
-    odd = [i for i in marked if not (isinstance(i, int) and i < len(params) and params[i].is_output)]
+    odd = [i for i in marked if not (isinstance(i, int) and 0 <= i < len(params) and params[i].is_output)]
     if odd:
-        raise NotDefined(f"tensor {odd[0]} is marked as an output, {operator.name} reads it")
-    attributes = dict(row.get("attributes", {}))
+        raise NotDefined(
+            f"tensor {clip(str(odd[0]))} is marked as an output, {operator.name} writes no such one"
+        )
+    attributes = _mapping(row)
     values = {bare(str(k)): v for k, v in attributes.items()}
     tensors = _tensors(
         shapes,
@@ -200,9 +205,7 @@ def _scalars(row: _Row, operator: Operator, values: Mapping[str, Any]) -> dict[s
 
 
 def _kernel(row: _Row, operator: Operator) -> dict[str, Any]:
-    attributes = row.get("attributes", {})
-    if not isinstance(attributes, dict):
-        raise ValueError("the cell attributes holds no dict")
+    attributes = _mapping(row)
     known = {bare(p.name) for p in operator.signature.attributes}
     values = {bare(str(k)): v for k, v in attributes.items()}
     params = [p for p in operator.signature.params if p.is_tensor and p.is_input]
@@ -353,6 +356,14 @@ def data(span: Any, dtype: str, count: int) -> Any:
 
 
 # --- judgement ------------------------------------------------------------------------------------------------
+
+
+def _mapping(row: _Row) -> dict[Any, Any]:
+    """The attributes of a row by name."""
+    found = row.get("attributes", {})
+    if not isinstance(found, dict):
+        raise ValueError(f"the cell attributes holds no dict but {clip(str(found))}")
+    return dict(found)
 
 
 def _judged(row: _Row, operator: Operator, body: dict[str, Any]) -> None:
