@@ -10,7 +10,18 @@ from functools import cached_property
 
 import numpy as np
 
-from ascend_opcli.model import Argument, Attribute, Case, Data, Derived, Fill, Generator, Shape, TensorSpec, Where
+from ascend_opcli.model import (
+    Argument,
+    Attribute,
+    Case,
+    Data,
+    Derived,
+    Fill,
+    Generator,
+    Shape,
+    TensorSpec,
+    Where,
+)
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.catalogued import Documented, Entry, documented
 from ascend_opcli.operators.contract import OnProduct, Refusal, predict, unchecked
