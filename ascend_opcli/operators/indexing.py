@@ -342,10 +342,10 @@ def _as_index(_dtype: str, shape: Shape) -> tuple[str, Shape]:
     return "int64", shape
 
 
-def _by_rows(name: str, function: Any, sign: str) -> Any:
+def _by_rows(name: str, function: Any, sign: str, *, locks: bool = True) -> Any:
     return declare(name, function, f"varRef = varRef {sign} updates in the rows that indices name", None,
                    short={"indices": _indices(2), "updates": _parts}, data={"indices": _FIRST_TWO},
-                   sample_attributes={"useLocking": False})  # fmt: skip
+                   sample_attributes={"useLocking": False} if locks else {})  # fmt: skip
 
 
 def _reduced(name: str, infer: Any) -> Any:
@@ -381,7 +381,7 @@ OPERATORS = (
     _by_rows("ScatterMin", _rows(np.minimum), "min"),
     _by_rows("ScatterMul", _rows(np.multiply), "times"),
     _by_rows("ScatterDiv", _divide_rows, "over"),
-    _by_rows("TfScatterAdd", _rows(np.add), "plus"),
+    _by_rows("TfScatterAdd", _rows(np.add), "plus", locks=False),
     declare("ScatterNd", _nd_update, "out = data with updates at the places that indices name", _same,
             short={"indices": lambda _dtype, _shape: ("int64", (2, 1)), "updates": _parts}, data={"indices": _EACH}),
     declare("InplaceScatterUpdate", _scatter_update,

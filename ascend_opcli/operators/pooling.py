@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from ascend_opcli.model import Generator, Shape
 from ascend_opcli.operators.layout import replaced
 from ascend_opcli.operators.operator import Undefined
 from ascend_opcli.operators.structured import declare, ints
-from ascend_opcli.operators.windows import count_of
+from ascend_opcli.operators.windows import Sides, largest, of_axes
 
 _FIRST = Generator("integers", (0, 5))
 """Default places of a pooled plane: any of at least six elements has them."""
@@ -21,11 +21,13 @@ _FIRST = Generator("integers", (0, 5))
 # --- adaptive averages ----------------------------------------------------------------------------------------
 
 
-def _adaptive_average(self: Any, outputSize: Any) -> Any:
+def _adaptive_average(axes: int, self: Any, outputSize: Any) -> Any:
     """Window i of n over a length L is [floor(i L / n), ceil((i + 1) L / n)): the mean of a box is that of its axes."""
-    sizes = ints(outputSize)
+    sizes = of_axes(outputSize, axes)
+    if 0 in self.shape[self.ndim - axes :]:
+        raise Undefined(f"a mean over an empty axis of {list(self.shape)}")
     made = self
-    for axis, size in zip(range(self.ndim - len(sizes), self.ndim), sizes, strict=True):
+    for axis, size in zip(range(self.ndim - axes, self.ndim), sizes, strict=True):
         made = _window_means(made, axis, size)
     return made
 
@@ -49,63 +51,42 @@ def _window_means(values: Any, axis: int, count: int) -> Any:
     return picked / (last - first).astype(values.dtype).reshape(-1, *[1] * (values.ndim - 1 - axis))
 
 
-def _adaptive_shape(self: Any, outputSize: Any) -> Any:
-    sizes = ints(outputSize)
-    return self.dtype, (*self.shape[: len(self.shape) - len(sizes)], *sizes)
+def _adaptive_shape(axes: int, self: Any, outputSize: Any) -> Any:
+    return self.dtype, (*self.shape[: len(self.shape) - axes], *of_axes(outputSize, axes))
 
 
 # --- maxima ---------------------------------------------------------------------------------------------------
 
 
-def _pair(values: Any, default: tuple[int, int]) -> tuple[int, int]:
-    given = ints(values)
-    if not given:
-        return default
-    if len(given) > 2 and given[:2] * (len(given) // 2) != given:
-        raise Undefined("sides that are padded or dilated differently")
-    return (given[0], given[-1])
-
-
-def _windows(
+def _window(
     shape: Shape, kernel: Any, strides: Any, auto: Any, pads: Any, dilations: Any, ceil: Any
-) -> list[tuple[int, int, int, int, int]]:
-    """(kernel, stride, pad, dilation, windows) of each of the last two axes."""
+) -> Sides:
+    """Paddings are one, two (rows, columns) or four (top, left, bottom, right); a stride left out is 1."""
     if int(auto):
-        raise Undefined(f"autoPad {int(auto)}, whose padding the documents leave to the kernel")
-    size = _pair(kernel, (1, 1))
-    table = zip(
-        shape[-2:], size, _pair(strides, size), _pair(pads, (0, 0)), _pair(dilations, (1, 1)), strict=True
-    )
-    made = []
-    for length, k, stride, pad, step in table:
-        made.append((k, stride, pad, step, count_of(length, k, stride, pad, pad, step, ceil)))
-    return made
+        raise Undefined(f"autoPad {int(auto)}: only 0 is documented")
+    if any(d != 1 for d in ints(dilations)):
+        raise Undefined(f"dilations {list(ints(dilations))}: only 1 is documented")
+    around = ints(pads) or (0,)
+    if len(around) not in (1, 2, 4):
+        raise Undefined(f"{len(around)} paddings, not 1, 2 or 4")
+    top, left, bottom, right = around * (4 // len(around))
+    size = ints(kernel) if len(ints(kernel)) != 1 else ints(kernel) * 2
+    if len(size) == 2 and (top + bottom > size[0] or left + right > size[1]):
+        raise Undefined("the paddings of an axis are more than the kernel")
+    sides = (top, bottom, left, right)
+    return Sides(shape[-2:], size, ints(strides) or (1,), sides, ceil=bool(ceil))
 
 
 def _max_pool(self: Any, kernel: Any, strides: Any, auto: Any, pads: Any, dilations: Any, ceil: Any) -> Any:
-    rows, columns = _windows(self.shape, kernel, strides, auto, pads, dilations, ceil)
-    least = -np.inf if self.dtype.kind == "f" else np.iinfo(self.dtype).min
-    right = [
-        max(0, (n - 1) * s + d * (k - 1) + 1 - p - length)
-        for (k, s, p, d, n), length in zip((rows, columns), self.shape[-2:], strict=True)
-    ]
-    around = [(0, 0)] * (self.ndim - 2) + [(rows[2], right[0]), (columns[2], right[1])]
-    wide = np.pad(self, around, constant_values=least)
-    made = np.full((*self.shape[:-2], rows[4], columns[4]), least, self.dtype)
-    for i, j in itertools.product(range(rows[0]), range(columns[0])):
-        down, along = (
-            slice(o * d, o * d + (n - 1) * s + 1, s) if n else slice(0, 0)
-            for o, (_, s, _, d, n) in zip((i, j), (rows, columns), strict=True)
-        )
-        made = np.maximum(made, wide[..., down, along])
-    return made
+    windows = _window(self.shape, kernel, strides, auto, pads, dilations, ceil)
+    return largest(self, windows.along())[0]
 
 
 def _max_pool_shape(
     self: Any, kernel: Any, strides: Any, auto: Any, pads: Any, dilations: Any, ceil: Any
 ) -> Any:
-    rows, columns = _windows(self.shape, kernel, strides, auto, pads, dilations, ceil)
-    return self.dtype, (*self.shape[:-2], rows[4], columns[4])
+    windows = _window(self.shape, kernel, strides, auto, pads, dilations, ceil)
+    return self.dtype, (*self.shape[:-2], *windows.counts)
 
 
 def _unpool_places(indices: Any, axes: int, size: int) -> Any:
@@ -126,8 +107,8 @@ def _unpool_slope(axes: int, gradOutput: Any, self: Any, indices: Any, *_attribu
 def _unpool(axes: int, self: Any, indices: Any, outputSize: Any, *_rest: Any) -> Any:
     """Every element of self at its place of a plane of 0."""
     lengths = ints(outputSize)
-    size = int(np.prod(lengths))
-    if len(lengths) != axes or indices.shape != self.shape:
+    size = math.prod(lengths)
+    if len(lengths) != axes or indices.shape != self.shape or min(lengths) < 0:
         raise Undefined(f"indices of shape {list(indices.shape)} for {list(self.shape)} in {list(lengths)}")
     places = _unpool_places(indices, axes, size)
     planes = np.zeros((len(places), size), self.dtype)
@@ -142,14 +123,16 @@ def _unpool_made(axes: int, self: Any, _indices: Any, size: Any, *_rest: Any) ->
 
 
 OPERATORS = (
-    declare("AdaptiveAvgPool2d", _adaptive_average, "out = the means of windows that share the last two axes evenly",
-            _adaptive_shape, sample_shape=(2, 3, 5, 7), sample_attributes={"outputSize": (2, 3)}),
-    declare("AdaptiveAvgPool3d", _adaptive_average, "out = the means of windows that share the last three axes evenly",
-            _adaptive_shape, sample_shape=(2, 3, 4, 5, 7), sample_attributes={"outputSize": (2, 5, 3)}),
+    declare("AdaptiveAvgPool2d", partial(_adaptive_average, 2),
+            "out = the means of windows that share the last two axes evenly",
+            partial(_adaptive_shape, 2), sample_shape=(2, 3, 5, 7), sample_attributes={"outputSize": (2, 3)}),
+    declare("AdaptiveAvgPool3d", partial(_adaptive_average, 3),
+            "out = the means of windows that share the last three axes evenly",
+            partial(_adaptive_shape, 3), sample_shape=(2, 3, 4, 5, 7), sample_attributes={"outputSize": (2, 5, 3)}),
     declare("MaxPool", _max_pool, "out = the largest element of each window over the last two axes",
             _max_pool_shape, sample_shape=(2, 3, 6, 7),
             sample_attributes={"kernelShape": (3, 2), "strides": (2, 1), "autoPad": 0, "pads": (1, 1),
-                               "dilations": (1, 2), "ceilMode": 0}),
+                               "dilations": (1, 1), "ceilMode": 0}),
     declare("MaxUnpool2dBackward", partial(_unpool_slope, 2), "out = gradOutput at the places that self went to",
             lambda _grad, self, _indices, _size: (self.dtype, self.shape), sample_shape=(2, 3, 4),
             short={"indices": lambda _d, shape: ("int64", shape)}, data={"indices": _FIRST},

@@ -8,7 +8,8 @@ avg_pool, max_pool and adaptive pools.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,8 +19,11 @@ from ascend_opcli.model import Generator, Shape
 from ascend_opcli.operators.operator import Divergence, Undefined
 from ascend_opcli.operators.structured import declare, ints
 
-Along = list[np.ndarray]
-"""The places of every window along one axis."""
+MOST = 1 << 62
+"""Attributes above it would leave int64 when they are added or multiplied."""
+
+SPARE = 1 << 20
+"""Windows that an axis may have beyond twice its length."""
 
 _FIRST = Generator("integers", (0, 5))
 """Default places of a pooled plane: any of at least six elements has them."""
@@ -28,15 +32,49 @@ _FIRST = Generator("integers", (0, 5))
 # --- windows --------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Along:
+    """The places of every window along one axis that lie in the tensor: ``firsts``, then by ``step`` below ``ends``.
+
+    Two numbers a window, however long the kernel is.
+    """
+
+    firsts: np.ndarray
+    ends: np.ndarray
+    step: int = 1
+
+    def __len__(self) -> int:
+        return len(self.firsts)
+
+    def __iter__(self) -> Iterator[slice]:
+        for first, end in zip(self.firsts.tolist(), self.ends.tolist(), strict=True):
+            yield slice(first, end, self.step)
+
+    @property
+    def any_empty(self) -> bool:
+        """Whether a window has no place in the tensor."""
+        return bool(np.any(self.ends <= self.firsts))
+
+
 def count_of(length: int, kernel: int, stride: int, before: int, after: int, step: int, ceil: Any) -> int:
     """How many windows an axis has: the last one begins inside the tensor or the padding before it."""
     if min(kernel, stride, step) < 1 or min(before, after) < 0:
-        raise Undefined(f"a kernel of {kernel}, a stride of {stride}, a dilation of {step}")
+        raise Undefined(
+            f"a kernel of {kernel}, a stride of {stride}, a dilation of {step}, paddings of {before} and {after}"
+        )
+    if max(step * kernel, stride, before, after) > MOST:
+        raise Undefined(f"a kernel of {kernel} with a dilation of {step} is beyond all tensors")
     room = length + before + after - step * (kernel - 1) - 1
     count = -(-room // stride) + 1 if int(ceil) else room // stride + 1
     if int(ceil) and (count - 1) * stride >= length + before:
         count -= 1
     return max(count, 0)
+
+
+def _bounded(count: int, length: int) -> None:
+    """An output may be said to be smaller than its attributes make it: its size does not bound the windows then."""
+    if count > 2 * length + SPARE:
+        raise Undefined(f"{count:,} windows along an axis of {length:,}")
 
 
 def _each(values: Any, axes: int, default: Sequence[int], what: str) -> tuple[int, ...]:
@@ -47,7 +85,7 @@ def _each(values: Any, axes: int, default: Sequence[int], what: str) -> tuple[in
     return given if len(given) == axes else given * axes
 
 
-class _Box:
+class Box:
     """The windows of a pool with the given attributes, axis by axis."""
 
     def __init__(
@@ -70,11 +108,16 @@ class _Box:
     def along(self) -> list[Along]:
         """The places of every window along every axis, those in the padding left out."""
         made = []
-        for axis, length in enumerate(self.lengths):
-            starts = np.arange(self.counts[axis]) * self.strides[axis] - self.pads[axis][0]
-            places = starts[:, None] + np.arange(self.kernel[axis]) * self.steps[axis]
-            made.append([row[(row >= 0) & (row < length)] for row in places])
+        for axis, (length, step) in enumerate(zip(self.lengths, self.steps, strict=True)):
+            starts = self._starts(axis)
+            firsts = starts + step * -(-np.maximum(-starts, 0) // step)
+            ends = np.minimum(starts + step * (self.kernel[axis] - 1) + 1, length)
+            made.append(Along(firsts, np.maximum(ends, firsts), step))
         return made
+
+    def _starts(self, axis: int) -> np.ndarray:
+        _bounded(self.counts[axis], self.lengths[axis])
+        return np.arange(self.counts[axis]) * self.strides[axis] - self.pads[axis][0]
 
     def divisors(self, include: Any, override: Any) -> Any:
         """What the sum of every window is divided by: its size in the padded tensor, in the tensor, or a number."""
@@ -82,16 +125,17 @@ class _Box:
             return np.full(self.counts, int(override))
         made: Any = 1
         for axis, length in enumerate(self.lengths):
-            before, after = self.pads[axis]
-            starts = np.arange(self.counts[axis]) * self.strides[axis] - before
+            after = self.pads[axis][1]
+            starts = self._starts(axis)
             ends = np.minimum(starts + self.kernel[axis], length + after)
             if not include:
                 starts, ends = np.maximum(starts, 0), np.minimum(ends, length)
-            made = np.multiply.outer(made, ends - starts)
+            # Two long kernels have a product that no integer holds.
+            made = np.multiply.outer(made, (ends - starts).astype(np.float64))
         return made
 
 
-class _Sides(_Box):
+class Sides(Box):
     """The windows of a pool whose paddings before and after an axis are given each."""
 
     def __init__(
@@ -110,10 +154,14 @@ def _evenly(lengths: Shape, counts: Shape) -> list[Along]:
     """Window i of n over a length L is [floor(i L / n), ceil((i + 1) L / n))."""
     if len(counts) != len(lengths):
         raise Undefined(f"{len(counts)} sizes of the output for {len(lengths)} axes")
-    return [
-        [np.arange(i * length // n, -(-(i + 1) * length // n)) for i in range(n)]
-        for length, n in zip(lengths, counts, strict=True)
-    ]
+    made = []
+    for length, n in zip(lengths, counts, strict=True):
+        if n < 0 or not length:
+            raise Undefined(f"{n} windows share an axis of {length}")
+        _bounded(n, length)
+        at = np.arange(n)
+        made.append(Along(at * length // max(n, 1), -(-(at + 1) * length // max(n, 1))))
+    return made
 
 
 # --- what is made of them -------------------------------------------------------------------------------------
@@ -140,25 +188,38 @@ def _spread(values: Any, windows: list[Along], lengths: Shape) -> Any:
     return values
 
 
-def _largest(values: Any, windows: list[Along]) -> tuple[Any, Any]:
-    """The largest element of every window, and its place in the plane: the first of equal ones."""
+def largest(values: Any, windows: list[Along], *, other: bool = False) -> tuple[Any, Any]:
+    """The largest element of every window, and its place in the plane: the first of equal ones, the last NaN.
+
+    ``other`` takes the last of equal ones and the first NaN.
+    """
     plane = values.shape[values.ndim - len(windows) :]
     places = np.broadcast_to(np.arange(int(np.prod(plane))).reshape(plane), values.shape)
     # From the last axis on: of equal elements the first row wins, and in it the first column.
     for axis in range(-1, -len(windows) - 1, -1):
         rows, own = np.moveaxis(values, axis, 0), np.moveaxis(places, axis, 0)
         along = windows[axis]
-        if any(not len(w) for w in along):
+        if along.any_empty:
             raise Undefined("a window lies in the padding")
         made = np.empty((len(along), *rows.shape[1:]), values.dtype)
         found = np.empty(made.shape, np.int64)
         for i, window in enumerate(along):
             part = rows[window]
-            best = np.argmax(part, axis=0)[None]
+            best = (len(part) - 1 - _best(part[::-1]) if other else _best(part))[None]
             made[i] = np.take_along_axis(part, best, 0)[0]
             found[i] = np.take_along_axis(own[window], best, 0)[0]
         values, places = np.moveaxis(made, 0, axis), np.moveaxis(found, 0, axis)
     return values, places
+
+
+def _best(part: Any) -> Any:
+    """The place of the largest along the first axis as PyTorch's loop finds it: every NaN replaces what was there."""
+    best = np.argmax(part, axis=0)
+    if part.dtype.kind != "f":
+        return best
+    unknown = np.isnan(part)
+    last = len(part) - 1 - np.argmax(unknown[::-1], axis=0)
+    return np.where(unknown.any(axis=0), last, best)
 
 
 def _fits(grad: Any, counts: Shape) -> None:
@@ -173,7 +234,7 @@ def _average(
     axes: int, self: Any, kernel: Any, strides: Any, pads: Any, ceil: Any, include: Any, override: Any,
     _math: Any = 0,
 ) -> Any:  # fmt: skip
-    box = _Box(self.shape, kernel, strides, pads, (), ceil, axes=axes)
+    box = Box(self.shape, kernel, strides, pads, (), ceil, axes=axes)
     return _sums(self, box.along()) / box.divisors(include, override).astype(self.dtype)
 
 
@@ -181,7 +242,7 @@ def _average_slope(
     axes: int, grad: Any, self: Any, kernel: Any, strides: Any, pads: Any, ceil: Any, include: Any,
     override: Any, _math: Any = 0,
 ) -> Any:  # fmt: skip
-    box = _Box(self.shape, kernel, strides, pads, (), ceil, axes=axes)
+    box = Box(self.shape, kernel, strides, pads, (), ceil, axes=axes)
     _fits(grad, box.counts)
     return _spread(grad / box.divisors(include, override).astype(grad.dtype), box.along(), box.lengths)
 
@@ -191,7 +252,7 @@ def _average_of_sides(
     ceil: Any, include: Any, override: Any,
 ) -> Any:  # fmt: skip
     lengths = ints(shape)[-2:]
-    box = _Sides(lengths, (kh, kw), (sh, sw), (top, bottom, left, right), ceil=ceil)
+    box = Sides(lengths, (kh, kw), (sh, sw), (top, bottom, left, right), ceil=ceil)
     _fits(grad, box.counts)
     return _spread(grad / box.divisors(include, override).astype(grad.dtype), box.along(), lengths)
 
@@ -200,7 +261,7 @@ def _evenly_average_slope(axes: int, grad: Any, self: Any) -> Any:
     lengths, counts = self.shape[self.ndim - axes :], grad.shape[grad.ndim - axes :]
     windows = _evenly(lengths, counts)
     for axis, along in zip(range(-axes, 0), windows, strict=True):
-        sizes = np.array([len(w) for w in along], grad.dtype)
+        sizes = (along.ends - along.firsts).astype(grad.dtype)
         grad = grad / sizes.reshape(-1, *[1] * (-axis - 1))
     return _spread(grad, windows, lengths)
 
@@ -211,12 +272,19 @@ def _evenly_average_slope(axes: int, grad: Any, self: Any) -> Any:
 def _max(
     axes: int, self: Any, kernel: Any, strides: Any, pads: Any, dilations: Any, ceil: Any
 ) -> tuple[Any, Any]:
-    return _largest(self, _Box(self.shape, kernel, strides, pads, dilations, ceil, axes=axes).along())
+    return largest(self, Box(self.shape, kernel, strides, pads, dilations, ceil, axes=axes).along())
 
 
-def _evenly_max(self: Any, size: Any) -> tuple[Any, Any]:
+def of_axes(size: Any, axes: int) -> tuple[int, ...]:
+    """An outputSize of one number for each pooled axis."""
     counts = ints(size)
-    return _largest(self, _evenly(self.shape[self.ndim - len(counts) :], counts))
+    if len(counts) != axes or min(counts) < 0:
+        raise Undefined(f"an outputSize of {list(counts)} for {axes} axes")
+    return counts
+
+
+def _evenly_max(axes: int, self: Any, size: Any) -> tuple[Any, Any]:
+    return largest(self, _evenly(self.shape[self.ndim - axes :], of_axes(size, axes)))
 
 
 def _max_slope(axes: int, grad: Any, self: Any, indices: Any, *_attributes: Any) -> Any:
@@ -253,33 +321,33 @@ def _max_3d(
     made = np.moveaxis(x, -1, 1) if last else x
     sides, up = (pads, ceil or 0) if padding == "CALCULATED" else ((), 0)
     kernel, steps, apart = (_spatial(v, last) for v in (ksize, strides, dilation))
-    best, _ = _largest(made, _Sides(made.shape[2:], kernel, steps, sides, apart, up).along())
+    best, _ = largest(made, Sides(made.shape[2:], kernel, steps, sides, apart, up).along())
     return np.moveaxis(best, 1, -1) if last else best
 
 
 def _max_v3(x: Any, ksize: Any, strides: Any, pads: Any, ceil: Any) -> Any:
     kernel, steps = _spatial(ksize, False), _spatial(strides, False)
-    return _largest(x, _Sides(x.shape[2:], kernel, steps, pads, ceil=bool(ceil)).along())[0]
+    return largest(x, Sides(x.shape[2:], kernel, steps, pads, ceil=bool(ceil)).along())[0]
 
 
 # --- declarations ---------------------------------------------------------------------------------------------
 
 
 def _average_made(axes: int, self: Any, kernel: Any, strides: Any, pads: Any, ceil: Any, *_rest: Any) -> Any:
-    box = _Box(self.shape, kernel, strides, pads, (), ceil, axes=axes)
+    box = Box(self.shape, kernel, strides, pads, (), ceil, axes=axes)
     return self.dtype, (*self.shape[: len(self.shape) - axes], *box.counts)
 
 
 def _max_made(
     axes: int, self: Any, kernel: Any, strides: Any, pads: Any, dilations: Any, ceil: Any
 ) -> list[Any]:
-    box = _Box(self.shape, kernel, strides, pads, dilations, ceil, axes=axes)
+    box = Box(self.shape, kernel, strides, pads, dilations, ceil, axes=axes)
     shape = (*self.shape[: len(self.shape) - axes], *box.counts)
     return [(self.dtype, shape), ("int32", shape)]
 
 
-def _evenly_made(word: str, self: Any, size: Any) -> list[Any]:
-    shape = (*self.shape[: len(self.shape) - len(ints(size))], *ints(size))
+def _evenly_made(axes: int, word: str, self: Any, size: Any) -> list[Any]:
+    shape = (*self.shape[: len(self.shape) - axes], *of_axes(size, axes))
     return [(self.dtype, shape), (word, shape)]
 
 
@@ -294,13 +362,13 @@ def _max_3d_made(
     sides, up = (pads, ceil or 0) if padding == "CALCULATED" else ((), 0)
     kernel, steps, apart = (_spatial(v, last) for v in (ksize, strides, dilation))
     lengths = x.shape[1:-1] if last else x.shape[2:]
-    counts = _Sides(lengths, kernel, steps, sides, apart, up).counts
+    counts = Sides(lengths, kernel, steps, sides, apart, up).counts
     return x.dtype, (x.shape[0], *counts, x.shape[-1]) if last else (*x.shape[:2], *counts)
 
 
 def _max_v3_made(x: Any, ksize: Any, strides: Any, pads: Any, ceil: Any) -> Any:
     kernel, steps = _spatial(ksize, False), _spatial(strides, False)
-    return x.dtype, (*x.shape[:2], *_Sides(x.shape[2:], kernel, steps, pads, ceil=bool(ceil)).counts)
+    return x.dtype, (*x.shape[:2], *Sides(x.shape[2:], kernel, steps, pads, ceil=bool(ceil)).counts)
 
 
 def _equal_ones(axes: int, **values: Any) -> bool:
@@ -310,20 +378,33 @@ def _equal_ones(axes: int, **values: Any) -> bool:
         windows = _evenly(self.shape[self.ndim - axes :], ints(values["outputSize"]))
     else:
         names = ("kernelSize", "stride", "padding", "dilation", "ceilMode")
-        windows = _Box(self.shape, *(values[n] for n in names), axes=axes).along()
-    first, last = (_largest(self, [[w[::step] for w in along] for along in windows])[1] for step in (1, -1))
+        windows = Box(self.shape, *(values[n] for n in names), axes=axes).along()
+    first, last = (largest(self, windows, other=other)[1] for other in (False, True))
     return bool(np.any(first != last))
 
 
-def _first_one(axes: int) -> tuple[Divergence]:
-    text = "of equal elements the index is that of the first, as in PyTorch; the documents do not say which"
-    return (Divergence(text, partial(_equal_ones, axes)),)
+def _no_number(**values: Any) -> bool:
+    return bool(np.any(np.isnan(values["self"]) | np.isneginf(values["self"])))
+
+
+def _first_one(axes: int, *more: Divergence) -> tuple[Divergence, ...]:
+    text = (
+        "of equal elements the index is that of the first, of several NaN that of the last, as in PyTorch;"
+        " the documents do not say which"
+    )
+    return (Divergence(text, partial(_equal_ones, axes)), *more)
+
+
+_NUMBERS = Divergence(
+    "NaN and -Inf in self: the documents do not support them on atlas_a2 and atlas_a3", _no_number
+)
 
 
 _SIDES: dict[int, dict[str, Any]] = {
-    2: {"kernelSize": (3, 2), "strides": (2, 1), "padding": (1, 1), "dilation": (1, 2)},
-    3: {"kernelSize": (3, 2, 2), "strides": (2, 1, 2), "padding": (1, 1, 0), "dilation": (1, 2, 1)},
+    2: {"kernelSize": (3, 2), "strides": (2, 1), "padding": (1, 1), "dilation": (1, 1)},
+    3: {"kernelSize": (3, 2, 2), "strides": (2, 1, 2), "padding": (1, 1, 0), "dilation": (1, 1, 1)},
 }
+"""Every product takes a dilation of 1, most no other."""
 _SAMPLES: dict[int, Shape] = {2: (2, 3, 6, 7), 3: (2, 3, 4, 6, 5)}
 _AVERAGES: dict[str, Any] = {"ceilMode": False, "countIncludePad": True, "divisorOverride": 0}
 _POOLED: dict[int, Shape] = {2: (3, 8), 3: (2, 7, 2)}
@@ -359,11 +440,11 @@ def _maxima(axes: int, forward: str, backward: str) -> tuple[Any, Any]:
     sides = _SIDES[axes]
     own = {"kernelSize": sides["kernelSize"], "stride": sides["strides"], "padding": sides["padding"],
            "dilation": sides["dilation"], "ceilMode": False}  # fmt: skip
-    counts = {2: (3, 7), 3: (2, 6, 2)}[axes]
+    counts = _POOLED[axes]
     return (
         declare(forward, partial(_max, axes), "out, indices = the largest element of each window and its place",
                 partial(_max_made, axes), sample_shape=_SAMPLES[axes], sample_attributes=own,
-                divergences=_first_one(axes)),
+                divergences=_first_one(axes, *([_NUMBERS] if axes == 2 else []))),
         declare(backward, partial(_max_slope, axes), "gradInput = gradOutput added at the places that indices name",
                 _as_self, sample_shape=_SAMPLES[axes], sample_attributes=own, data={"indices": _FIRST},
                 short={"gradOutput": _pooled(axes, None, counts), "indices": _pooled(axes, "int32", counts)}),
@@ -373,9 +454,9 @@ def _maxima(axes: int, forward: str, backward: str) -> tuple[Any, Any]:
 def _adaptives(axes: int) -> tuple[Any, ...]:
     counts = (2, 3) if axes == 2 else (2, 5, 3)
     return (
-        declare(f"AdaptiveMaxPool{axes}d", _evenly_max,
+        declare(f"AdaptiveMaxPool{axes}d", partial(_evenly_max, axes),
                 "outputOut, indicesOut = the largest element of windows that share the axes evenly, and its place",
-                partial(_evenly_made, "int64" if axes == 2 else "int32"), sample_shape=_SAMPLES[axes],
+                partial(_evenly_made, axes, "int64" if axes == 2 else "int32"), sample_shape=_SAMPLES[axes],
                 sample_attributes={"outputSize": counts}, divergences=_first_one(axes)),
         declare(f"AdaptiveMaxPool{axes}dBackward", partial(_max_slope, axes),
                 "gradInput = gradOutput added at the places that indices name", _as_self,
@@ -399,7 +480,7 @@ OPERATORS = (
     declare("MaxPool3D", _max_3d, "out = the largest element of each window of x over depth, height and width",
             _max_3d_made, sample_shape=(2, 4, 6, 5, 3),
             sample_attributes={"ksize": (3, 2, 2), "strides": (2, 1, 2), "padding": "CALCULATED",
-                               "padsOptional": (1, 1, 0, 1, 0, 0), "dilationOptional": (1, 2, 1)}),
+                               "padsOptional": (1, 1, 0, 1, 0, 0), "dilationOptional": (1, 1, 1)}),
     declare("MaxPoolV3", _max_v3, "out = the largest element of each window of x over height and width",
             _max_v3_made, sample_shape=(2, 3, 6, 7),
             sample_attributes={"ksize": (1, 1, 3, 2), "strides": (1, 1, 2, 1), "pads": (1, 0, 0, 1), "ceilMode": 0}),

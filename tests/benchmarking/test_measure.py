@@ -17,10 +17,10 @@ from ascend_opcli.benchmarking.baselines import Baseline
 from ascend_opcli.benchmarking.ladder import Rung, Wanted
 from ascend_opcli.benchmarking.measure import Other, Settings, exit_code, measure
 from ascend_opcli.casefile.loader import load_file
+from ascend_opcli.casefile.new.calls import product_for
 from ascend_opcli.errors import ExitCode, UsageError
 from ascend_opcli.model import Measurement, Outcome, Speed, Timed
 from ascend_opcli.operators.catalog import find, operators
-from ascend_opcli.operators.products import PRODUCTS
 from ascend_opcli.verification.choice import check_for
 from tests.benchmarking.conftest import Scripted, Ticks
 from tests.conftest import ROOT, CaseFile
@@ -247,9 +247,7 @@ def test_every_operator_with_cases_has_a_ladder_that_it_accepts(op: str) -> None
 
 @pytest.mark.parametrize("op", sorted(operators()))
 def test_every_operator_with_a_reference_has_a_ladder_and_no_rung_fails(op: str) -> None:
-    listed = find(op).products
-    order = ("ascend950", *PRODUCTS)
-    product = next((p for p in order if listed.get(p)), next(p for p in order if listed.get(p, True)))
+    product = product_for(find(op))
     made = ladder.of_operator(Wanted(op), sizes=(1 << 12,), product=product, check_standard=check_for)
     for m in measure(made[:1], Scripted(steady(1e-5)), dataclasses.replace(SETTINGS, product=product)):
         assert m.word is Timed.OK, m

@@ -91,7 +91,20 @@ def test_largest_elements_by_hand() -> None:
     assert pooled([[[1.0, 2, 3]]], kernelShape=(1, 2), strides=(1, 2)) == [[[2]]]
 
 
-@pytest.mark.parametrize("change", [{"autoPad": 1}, {"pads": (0, 0, 1, 1)}])
+def test_a_stride_left_out_is_1_and_four_paddings_are_top_left_bottom_right() -> None:
+    """aclnnMaxPool's document, which differs from PyTorch's in the stride."""
+    plane = np.arange(16.0).reshape(1, 4, 4)
+    assert pooled(plane, strides=()) == [[[5, 6, 7], [9, 10, 11], [13, 14, 15]]]
+    assert pooled(plane, strides=(), pads=(1, 0, 0, 1)) == [
+        [[1, 2, 3, 3], [5, 6, 7, 7], [9, 10, 11, 11], [13, 14, 15, 15]]
+    ]
+    assert pooled(plane, strides=(2,), pads=(0, 1, 1, 0)) == [[[4, 6], [12, 14]]]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"autoPad": 1}, {"pads": (0, 0, 1)}, {"pads": (2, 1)}, {"pads": (2, 0, 1, 0)}, {"dilations": (1, 2)}],
+)
 def test_what_the_documents_leave_to_the_kernel_is_not_defined(change: dict[str, Any]) -> None:
     with pytest.raises(UndefinedResult):
         pooled([[[1.0, 5, 2], [4, 3, 0]]], **change)
@@ -200,17 +213,17 @@ def test_adaptive_means_against_torch(shape: list[int], sizes: list[int]) -> Non
 @needs_torch
 @given(st.data())
 def test_largest_elements_against_torch(data: Any) -> None:
-    kernel, stride, step = (tuple(data.draw(st.integers(1, 4)) for _ in range(2)) for _ in range(3))
+    kernel, stride = (tuple(data.draw(st.integers(1, 4)) for _ in range(2)) for _ in range(2))
     pads = tuple(data.draw(st.integers(0, k // 2)) for k in kernel)
-    shape = tuple(data.draw(st.integers((k - 1) * d + 1, 12)) for k, d in zip(kernel, step, strict=True))
+    shape = tuple(data.draw(st.integers(k, 12)) for k in kernel)
     ceil = data.draw(st.booleans())
     x = drawn(2, *shape)
     x.reshape(-1)[:: data.draw(st.integers(3, 50))] = data.draw(st.sampled_from([0.0, NAN, INF, -INF]))
     (made,) = golden_of(
-        "MaxPool", self=f32(x), kernelShape=kernel, strides=stride, autoPad=0, pads=pads, dilations=step,
+        "MaxPool", self=f32(x), kernelShape=kernel, strides=stride, autoPad=0, pads=pads, dilations=(1,),
         ceilMode=int(ceil),
     )  # fmt: skip
-    wanted = F.max_pool2d(double(x), kernel, stride, pads, step, ceil_mode=ceil)
+    wanted = F.max_pool2d(double(x), kernel, stride, pads, ceil_mode=ceil)
     assert np.array_equal(made, wanted.numpy(), equal_nan=True)
 
 

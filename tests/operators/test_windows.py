@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,13 @@ import pytest
 from family_calls import both, call_of, ordinary
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from operator_calls import Both, run, tensor
+from operator_calls import Both, arguments, run, tensor
+from operator_calls import call_of as made_call
 
 from ascend_opcli.model import Attribute
 from ascend_opcli.operators import catalogued
-from ascend_opcli.operators.evaluate import UndefinedResult
+from ascend_opcli.operators.catalog import find
+from ascend_opcli.operators.evaluate import ReferenceFailure, UndefinedResult, golden
 from ascend_opcli.operators.windows import OPERATORS
 
 try:
@@ -103,7 +106,7 @@ def test_of_equal_elements_the_first_is_named_and_told() -> None:
     assert made.golden.outputs["indices"].tolist() == [[[1, 1]]]
     assert len(made.golden.divergences) == 1
     even = called("AdaptiveMaxPool2d", self=f32([[[NAN, 3, 3], [3, 2, NAN]]]), outputSize=(1, 1))
-    assert even.golden.outputs["indicesOut"].tolist() == [[[0]]]
+    assert even.golden.outputs["indicesOut"].tolist() == [[[5]]]
     assert len(even.golden.divergences) == 1
     low = called(
         "MaxPool2dWithIndices", self=f32([[[-INF, -INF], [-INF, -INF]]]), **{**POOL, "padding": (1,)}
@@ -178,6 +181,98 @@ def test_what_the_3d_document_leaves_open() -> None:
             called("MaxPool3D", x=f32(np.zeros((1, 2, 2, 2, 1))), **given)
 
 
+# --- how much memory a window takes ---------------------------------------------------------------------------
+
+
+def peak(name: str, **given: Any) -> tuple[list[Any], int]:
+    """What the golden is, and how many bytes were held at most while it was made."""
+    operator = ALL.get(name) or find(f"aclnn{name}")
+    call = made_call(operator, arguments(operator, **{
+        n: Attribute(v) if isinstance(v, tuple) else v for n, v in given.items()
+    }))  # fmt: skip
+    tracemalloc.start()
+    try:
+        made = golden(operator, call).outputs
+        return [np.asarray(v) for v in made.values()], tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+FAR = 200_000_000
+_WIDE = {"kernelSize": (FAR,), "ceilMode": False}
+_MOST = {"stride": (1,), "padding": (FAR // 2,), "dilation": (1,), **_WIDE}
+_MEAN = {"countIncludePad": False, "divisorOverride": 0, **_WIDE}
+WINDOWED: dict[str, dict[str, Any]] = {
+    "AvgPool2d": {"strides": (1,), "paddings": (FAR // 2,), "cubeMathType": 0, **_MEAN},
+    "AvgPool3d": {"stride": (1,), "padding": (FAR // 2,), **_MEAN},
+    "MaxPool2dWithIndices": _MOST,
+    "MaxPool3dWithArgmax": _MOST,
+    "MaxPool": {
+        "kernelShape": (FAR,),
+        "strides": (),
+        "autoPad": 0,
+        "pads": (FAR // 2,),
+        "dilations": (),
+        "ceilMode": 0,
+    },
+}
+
+
+@pytest.mark.parametrize("name", WINDOWED)
+def test_a_kernel_far_beyond_its_tensor_takes_no_memory_of_its_length(name: str) -> None:
+    plane = np.arange(1.0, 9, dtype=np.float32).reshape((1, 1, 2, 2, 2) if "3d" in name else (1, 2, 2, 2))
+    (made, *_), most = peak(name, self=f32(plane), **WINDOWED[name])
+    assert most < 1 << 20
+    lead = 2 if "3d" in name else 1 + plane.ndim - 3
+    assert made.shape == (*plane.shape[:lead], *[3] * (plane.ndim - lead))
+    axes = tuple(range(lead, plane.ndim))
+    whole = plane.max(axis=axes) if "Max" in name else plane.mean(axis=axes)
+    # The middle window has the whole plane.
+    np.testing.assert_allclose(made[(..., *[1] * len(axes))], whole)
+
+
+@pytest.mark.parametrize("far", [10**12, 10**18, 2**62])
+@pytest.mark.parametrize("name", WINDOWED)
+def test_windows_beyond_all_measure_are_told_by_their_figures(name: str, far: int) -> None:
+    """The output is said to be small, so that nothing but the reference can stop it."""
+    plane = np.zeros((1, 1, 2, 2, 2) if "3d" in name else (1, 2, 2, 2), np.float32)
+    given = {
+        n: tuple(v // (FAR // 2) * (far // 2) if v >= FAR // 2 else v for v in value)
+        if isinstance(value, tuple)
+        else value
+        for n, value in WINDOWED[name].items()
+    }
+    given = {n: v for n, v in given.items() if n not in ("paddings", "padding", "pads")} | {
+        n: (0,) for n in ("paddings", "padding", "pads") if n in given
+    }
+    outputs = {p.name: tensor("float32", shape=(1,)) for p in find(f"aclnn{name}").signature.outputs}
+    with pytest.raises(ReferenceFailure, match="shape|beyond all tensors"):
+        peak(name, self=f32(plane), **given, **outputs)
+
+
+def test_many_windows_in_a_wide_padding_are_refused_before_they_are_made() -> None:
+    with pytest.raises(UndefinedResult, match="windows along an axis of 3"):
+        called("MaxPoolV3", x=f32([PLANE]), ksize=(1,), strides=(1,), pads=(10**12, 0, 0, 0), ceilMode=0,
+               out=tensor("float32", shape=(1,)))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["AdaptiveMaxPool2d", "AdaptiveAvgPool2d", "AdaptiveMaxPool3d", "AdaptiveAvgPool3d"]
+)
+def test_evenly_shared_windows_need_a_number_for_each_axis_and_elements(name: str) -> None:
+    operator = find(f"aclnn{name}")
+    axes = int(name[-2])
+    for shape, size in (
+        ((1, 1, *[4] * axes), (2,) * (axes + 1)),
+        ((1, 1, *[4] * axes), (2,) * (axes - 1)),
+        ((1, 1, *[4] * axes), (-1, *[2] * (axes - 1))),
+        ((1, 1, 0, *[4] * (axes - 1)), (2,) * axes),
+    ):
+        outputs = {p.name: tensor("float32", shape=(1,)) for p in operator.signature.outputs}
+        with pytest.raises(UndefinedResult):
+            run(operator, self=tensor("float32", np.zeros(shape)), outputSize=Attribute(size), **outputs)
+
+
 # --- against PyTorch ------------------------------------------------------------------------------------------
 
 
@@ -238,7 +333,7 @@ def test_averages_and_their_slopes_against_torch(pool: Any) -> None:
 
 
 @needs_torch
-@given(pools(), st.sampled_from([0.0, INF, -INF]), st.integers(3, 50))
+@given(pools(), st.sampled_from([0.0, INF, -INF, NAN]), st.integers(1, 50))
 def test_largest_elements_and_their_slopes_against_torch(pool: Any, special: float, every: int) -> None:
     x, a = pool
     axes = len(a["kernel"])
@@ -251,7 +346,7 @@ def test_largest_elements_and_their_slopes_against_torch(pool: Any, special: flo
     pooled, wanted = (F.max_pool2d if axes == 2 else F.max_pool3d)(
         leaf, a["kernel"], a["stride"] or None, a["pads"], a["step"], a["ceil"], return_indices=True
     )
-    assert np.array_equal(made, pooled.detach().numpy())
+    assert np.array_equal(made, pooled.detach().numpy(), equal_nan=True)
     assert np.array_equal(places, wanted.numpy())
     grad = drawn(*pooled.shape, seed=5)
     (slope,) = torch.autograd.grad(pooled, leaf, double(grad))
@@ -264,10 +359,14 @@ def test_largest_elements_and_their_slopes_against_torch(pool: Any, special: flo
 @needs_torch
 @settings(max_examples=25)
 @given(
-    st.lists(st.integers(1, 9), min_size=3, max_size=3), st.lists(st.integers(1, 12), min_size=3, max_size=3)
+    st.lists(st.integers(1, 9), min_size=3, max_size=3),
+    st.lists(st.integers(1, 12), min_size=3, max_size=3),
+    st.sampled_from([0, 1, 2, 5]),
 )
-def test_adaptive_pools_against_torch(shape: list[int], sizes: list[int]) -> None:
+def test_adaptive_pools_against_torch(shape: list[int], sizes: list[int], every: int) -> None:
     x = drawn(2, *shape)
+    if every:
+        x.reshape(-1)[::every] = NAN
     for axes in (2, 3):
         size, own = tuple(sizes[:axes]), double(x).requires_grad_()
         pooled, wanted = (F.adaptive_max_pool2d if axes == 2 else F.adaptive_max_pool3d)(own, size, True)
