@@ -167,7 +167,8 @@ def _multilabel(self: Any, target: Any, reduction: Any = 1, *, dtypes: Any) -> t
         raise Undefined("a label is repeated: whether it counts twice is not defined")
     losses = np.zeros(len(rows), self.dtype)
     for i, (row, own) in enumerate(zip(rows, among > 0, strict=True)):
-        below = np.maximum(1 - row[own][:, None] + row[~own][None, :], 0).astype(self.dtype)
+        margins = 1 - row[own][:, None] + row[~own][None, :]
+        below = np.where(margins > 0, margins, 0).astype(self.dtype)  # NaN adds nothing, as in PyTorch
         losses[i] = below.sum(dtype=self.dtype) / self.dtype.type(count)
     made = losses if self.ndim > 1 else losses[0]
     if reduction in (MEAN, _SUM):

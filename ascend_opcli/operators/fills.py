@@ -17,6 +17,7 @@ from ascend_opcli.operators.operator import (
     Divergence,
     Operator,
     Reference,
+    Undefined,
     attribute_value,
     first_spec,
 )
@@ -85,8 +86,10 @@ def _steps(start: Any, end: Any, step: Any, rounding: Any) -> int:
 
 def linspace(start: Any, end: Any, steps: Any) -> Any:
     """Both halves from their own end, so that both ends are exact."""
+    if steps < 0:
+        raise Undefined(f"{int(steps)} steps")
     if steps <= 1:
-        return np.full(max(int(steps), 0), float(start))
+        return np.full(int(steps), float(start))
     gap, places = (float(end) - float(start)) / (int(steps) - 1), np.arange(int(steps))
     back = int(steps) - 1 - places
     return np.where(places < int(steps) // 2, float(start) + gap * places, float(end) - gap * back)

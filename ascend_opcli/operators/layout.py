@@ -40,6 +40,13 @@ def replaced(target: Any, places: tuple[Any, ...], source: Any) -> Any:
     return made
 
 
+def from_front(index: Any) -> Any:
+    """An index that counts from the front: where documents and PyTorch know no other, one below 0 is refused."""
+    if isinstance(index, np.ndarray) and index.size and index.min() < 0:
+        raise Undefined(f"index {int(index.min())} is below 0")
+    return index
+
+
 # --- whole tensors --------------------------------------------------------------------------------------------
 
 
@@ -182,9 +189,19 @@ def _padded_shape(self: Any, pad: Any, *_rest: Any) -> Any:
     return self.dtype, [d + a + b for d, (a, b) in zip(self.shape, pairs, strict=True)]
 
 
+def _fits(shape: Shape, pairs: list[tuple[int, int]], mode: Any) -> None:
+    """Refuses what one element too few is there to be mirrored or continued from, as PyTorch does."""
+    for length, pair in zip(shape, pairs, strict=True):
+        most = {"reflect": length - 1, "wrap": length}.get(mode)
+        if min(pair) < 0 or (most is not None and max(pair) > most) or (max(pair) > 0 and not length):
+            raise Undefined(f"paddings of {pair[0]} and {pair[1]} around {length} elements")
+
+
 def _pad_by(mode: Any) -> Callable[..., Any]:
     def function(self: Any, padding: Any) -> Any:
-        return np.pad(self, _pairs(padding, self.ndim), mode=mode)
+        pairs = _pairs(padding, self.ndim)
+        _fits(self.shape, pairs, mode)
+        return np.pad(self, pairs, mode=mode)
 
     return function
 
@@ -195,7 +212,9 @@ def _pad_slope(mode: Any) -> Callable[..., Any]:
     def function(grad: Any, self: Any, padding: Any) -> Any:
         count = len(ints(padding)) // 2
         inner = self.shape[self.ndim - count :]
-        places = np.pad(np.arange(int(np.prod(inner))).reshape(inner), _pairs(padding, count), mode=mode)
+        pairs = _pairs(padding, count)
+        _fits(inner, pairs, mode)
+        places = np.pad(np.arange(int(np.prod(inner))).reshape(inner), pairs, mode=mode)
         outer = int(np.prod(self.shape[: self.ndim - count]))
         made = np.zeros((outer, int(np.prod(inner))), grad.dtype)
         where: Any = (slice(None), places.reshape(-1))
@@ -250,7 +269,7 @@ def along(self: Any, dim: Any, index: Any) -> tuple[Any, ...]:
     if index.ndim != self.ndim:
         raise ValueError("self and index differ in rank")
     made: list[Any] = list(np.indices(index.shape, sparse=True))
-    made[axis] = index
+    made[axis] = from_front(index)
     return tuple(made)
 
 
@@ -259,7 +278,7 @@ def _gather(self: Any, dim: Any, index: Any) -> Any:
 
 
 def _select(self: Any, dim: Any, index: Any) -> Any:
-    return np.take(self, index, axis=axis_of(dim, self.ndim))
+    return np.take(self, from_front(index), axis=axis_of(dim, self.ndim))
 
 
 def _select_made(self: Any, dim: Any, index: Any) -> Any:
@@ -267,8 +286,8 @@ def _select_made(self: Any, dim: Any, index: Any) -> Any:
     return self.dtype, (*self.shape[:axis], *index.shape, *self.shape[axis + 1 :])
 
 
-def _gather_nd(self: Any, indices: Any, _negative: Any) -> Any:
-    return self[tuple(np.moveaxis(indices, -1, 0))]
+def _gather_nd(self: Any, indices: Any, negative: Any) -> Any:
+    return self[tuple(np.moveaxis(indices if negative else from_front(indices), -1, 0))]
 
 
 # --- scatters -------------------------------------------------------------------------------------------------
@@ -312,7 +331,7 @@ def index_add(self: Any, dim: Any, index: Any, source: Any, alpha: Any) -> Any:
     """self with alpha source added to its parts index along dim."""
     made = np.array(self)
     scale = np.asarray([alpha]).astype(self.dtype)[0]
-    np.add.at(made, _on_axis(self, dim, index), scale * source)
+    np.add.at(made, _on_axis(self, dim, from_front(np.asarray(index))), scale * source)
     return made
 
 
@@ -323,11 +342,11 @@ def _index_fill(self: Any, dim: Any, index: Any, value: Any) -> Any:
 
 
 def _index_copy(self: Any, dim: Any, index: Any, source: Any) -> Any:
-    return replaced(self, _on_axis(self, dim, index), source)
+    return replaced(self, _on_axis(self, dim, from_front(np.asarray(index))), source)
 
 
 def _nd_update(varRef: Any, indices: Any, updates: Any) -> Any:
-    return replaced(varRef, tuple(np.moveaxis(indices, -1, 0)), updates)
+    return replaced(varRef, tuple(np.moveaxis(from_front(indices), -1, 0)), updates)
 
 
 def _masked_scatter(selfRef: Any, mask: Any, source: Any) -> Any:
@@ -500,7 +519,8 @@ OPERATORS = (
             ),
             short={"indices": lambda _d, _s: ("int64", (3, 2))}, data={"indices": _FIRST_TWO},
             sample_attributes={"negativeIndexSupport": False}),
-    declare("Embedding", lambda weight, indices: weight[indices], "out = the rows of weight that indices name",
+    declare("Embedding", lambda weight, indices: weight[from_front(indices)],
+            "out = the rows of weight that indices name",
             lambda weight, indices: (weight.dtype, (*indices.shape, *weight.shape[1:])),
             sample_shape=(4, 5), short={"indices": lambda _d, _s: ("int64", (2, 3))},
             data={"indices": _FIRST_TWO}),

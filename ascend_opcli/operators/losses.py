@@ -24,12 +24,18 @@ from ascend_opcli.operators.operator import (
 from ascend_opcli.operators.promotion import promote
 from ascend_opcli.operators.special import sigmoid, softplus
 
-MEAN, _SUM, _BATCH_MEAN = 1, 2, 3
+_NONE, MEAN, _SUM, _BATCH_MEAN = 0, 1, 2, 3
 _PROBABILITIES = (0.01, 0.99)
+
+
+def _known(reduction: Any) -> None:
+    if reduction not in (_NONE, MEAN, _SUM, _BATCH_MEAN):
+        raise Undefined(f"the reduction {reduction} is in no document")
 
 
 def reduced(values: Any, reduction: Any) -> Any:
     """By element, or in one number; 3 divides the sum by the length of the first axis."""
+    _known(reduction)
     if reduction == MEAN:
         # NumPy warns of the mean of nothing, which is NaN.
         return values.mean(dtype=values.dtype) if values.size else values.sum(dtype=values.dtype) / 0
@@ -40,6 +46,7 @@ def reduced(values: Any, reduction: Any) -> Any:
 
 def spread(grad: Any, slope: Any, reduction: Any) -> Any:
     """The gradient by element of a loss that was reduced so."""
+    _known(reduction)
     made = grad * slope
     if reduction == MEAN:
         return made / max(slope.size, 1)
@@ -50,6 +57,8 @@ def spread(grad: Any, slope: Any, reduction: Any) -> Any:
 
 
 def smooth_l1(self: Any, target: Any, beta: Any) -> Any:
+    if beta < 0:
+        raise Undefined(f"beta {float(beta):g}")
     away = np.abs(self - target)
     # beta 0 is the plain distance: nothing lies below it.
     return np.where(away < beta, 0.5 * away * away / (beta if beta else 1), away - 0.5 * beta).astype(
@@ -98,9 +107,8 @@ def kl_div(self: Any, target: Any, log_target: Any) -> Any:
     if log_target:
         return np.exp(target) * (target - self)
     safe = np.where(target > 0, target, 1)
-    return np.where(
-        target == 0, 0, np.where(target < 0, np.nan, target * np.log(safe)) - target * self
-    ).astype(self.dtype)
+    own = np.where(target < 0, np.nan, target * np.log(safe))
+    return (own - target * self).astype(self.dtype)
 
 
 def kl_div_slope(self: Any, target: Any, log_target: Any) -> Any:

@@ -66,6 +66,8 @@ def hinge_embedding(input: Any, target: Any, margin: Any) -> Any:
 
 def _variance(input: Any, var: Any, eps: Any) -> Any:
     """Variances, at least eps, in a shape that meets the input's: its own, one for a row, or one for all."""
+    if eps < 0:
+        raise Undefined(f"eps {float(eps):g}, which must not be below 0")
     fits = var.shape == input.shape or var.size == 1 or var.shape == (*input.shape[:-1], 1)
     if not fits and var.shape != input.shape[:-1]:
         raise Undefined(f"variances of shape {list(var.shape)} for an input of shape {list(input.shape)}")

@@ -98,6 +98,8 @@ def _nan_median_dim(self: Any, dim: Any, keep: Any) -> tuple[Any, Any]:
 def _nan_median(self: Any) -> Any:
     flat = self.reshape(-1)
     flat = np.sort(flat[~np.isnan(flat)] if flat.dtype.kind == "f" else flat)
+    if not flat.size and flat.dtype.kind != "f":
+        raise Undefined("the median of no whole number")
     return flat[(flat.size - 1) // 2] if flat.size else np.full((), np.nan, self.dtype)
 
 
