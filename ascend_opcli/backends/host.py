@@ -5,10 +5,11 @@ No operator is executed here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterable, Sequence
 
-from ascend_opcli.model import Call, Case, Outcome
-from ascend_opcli.operators.contract import Refusal, Unsettled, predict, unchecked
+from ascend_opcli.model import Call, Case, Outcome, TensorSpec
+from ascend_opcli.operators.contract import Refusal, Rule, Unsettled, predict, unchecked, words_of
 from ascend_opcli.operators.cost import specs
 from ascend_opcli.operators.evaluate import ReferenceFailure, host_result
 from ascend_opcli.operators.operator import Operator
@@ -28,6 +29,9 @@ def refuse(operator: Operator, case: Case, product: str) -> Outcome | None:
     if isinstance(prediction, Unsettled):
         return Outcome(NAME, skip=prediction.reason)
     if prediction is not None and not _says_accepted(operator, case):
+        lack = _shapeless(operator, case, product)
+        if lack is not None:
+            return Outcome(NAME, skip=f"cannot judge: {lack}")
         label = " (by the documented lists alone)" if operator.generic else ""
         return Outcome(NAME, prediction.status, message=prediction.rule + label)
     if (operator.custom or operator.generic) and case.status is not None and case.status.code != 0:
@@ -43,6 +47,35 @@ def refuse(operator: Operator, case: Case, product: str) -> Outcome | None:
                 NAME, skip=f"cannot judge: {name} has {axes} axes, NumPy works with {MOST_AXES} at most"
             )
     return None
+
+
+def _shapeless(operator: Operator, case: Case, product: str) -> str | None:
+    """Why the call is refused for an output alone that nobody has given and whose shape does not follow, or None.
+
+    It then has another tensor's dtype and shape, and a refusal that names those hides what is wrong.
+    """
+    found = {}
+    for param in operator.signature.outputs:
+        spec = case.arguments.get(param.name)
+        if param.is_input or not isinstance(spec, TensorSpec):
+            continue
+        why = operator.not_inferred(param.name, case.arguments)
+        if why is not None and (spec.dtype, spec.shape) == operator.infer_output(param.name, case.arguments):
+            found[param.name] = why
+    rest = tuple(r for r in operator.contract if not _only_of(r, found))
+    if (
+        not found
+        or predict(dataclasses.replace(operator, contract=rest), case.arguments, product) is not None
+    ):
+        return None
+    why = next((w for w in found.values() if w), "")
+    names = words_of(tuple(found))
+    return f"the shape of {names} does not follow from the inputs and attributes{f': {why}' if why else ''}"
+
+
+def _only_of(rule: Rule, outputs: Iterable[str]) -> bool:
+    names = getattr(rule, "names", ())
+    return bool(names) and set(names) <= set(outputs)
 
 
 def overruled(operator: Operator, case: Case, product: str) -> tuple[str, ...]:

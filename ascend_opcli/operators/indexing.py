@@ -254,6 +254,9 @@ def _bags(offsets: Any, last: Any, size: int) -> list[slice]:
     return [slice(a, b) for a, b in itertools.pairwise(bounds)]
 
 
+_BAG_MODES = (0, 1, 2)
+
+
 def _embedding_bag(
     weight: Any, indices: Any, offsets: Any, _scale: Any, mode: Any, _sparse: Any, weights: Any, last: Any,
     padding: Any,
@@ -262,6 +265,8 @@ def _embedding_bag(
 
     The other outputs are for the backward operator, and what they hold differs between the products.
     """
+    if mode not in _BAG_MODES:
+        raise Undefined(f"mode {mode}")
     if indices.ndim != 1 or (weights is not None and (mode != 0 or weights.size != indices.size)):
         raise Undefined("indices of two axes, or weights that do not fit the mode")
     rows = weight[_within(indices, len(weight))]
@@ -323,6 +328,8 @@ def _bag_made(
     weight: Any, indices: Any, offsets: Any, _scale: Any, mode: Any, _sparse: Any, _weights: Any, last: Any,
     _padding: Any,
 ) -> list[Any]:  # fmt: skip
+    if mode not in _BAG_MODES:
+        raise ValueError(f"mode {mode}")
     count = offsets.shape[0] - int(bool(last))
     most = (count, weight.shape[1]) if mode not in (0, 1) else (count,)
     own = [indices.shape, (count,), most]

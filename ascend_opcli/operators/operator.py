@@ -154,13 +154,7 @@ class Operator:
 
     def infer_output(self, name: str, arguments: Arguments) -> tuple[str, Shape]:
         """Dtype and shape of an output that the case leaves out. Never fails: see the fall-backs."""
-        rule = self.outputs.get(name)
-        made = None
-        if rule is not None:
-            with contextlib.suppress(
-                Exception
-            ):  # a call that fits no rule: the contract or the kernel says so
-                made = rule(arguments)
+        made = self._inferred(name, arguments)
         if made is not None and is_shape(made[1]):
             return made
         for param in self.signature.inputs:
@@ -168,6 +162,28 @@ class Operator:
             if spec is not None:
                 return spec.dtype, spec.shape
         return "float32", (1,)
+
+    def _inferred(self, name: str, arguments: Arguments) -> tuple[str, Shape] | None:
+        rule = self.outputs.get(name)
+        if rule is not None:
+            # A call that fits no rule: the contract or the kernel says so.
+            with contextlib.suppress(Exception):
+                return rule(arguments)
+        return None
+
+    def not_inferred(self, name: str, arguments: Arguments) -> str | None:
+        """Why an output of which there is a rule has no shape by it; None where it has one, or no rule is there.
+
+        Such an output has the dtype and shape of another tensor, which say nothing of what the operator takes.
+        """
+        rule = self.outputs.get(name)
+        if rule is None:
+            return None
+        made = self._inferred(name, arguments)
+        if made is not None:
+            return None if is_shape(made[1]) else f"it would be {list(made[1])}"
+        why: Callable[[Arguments], str] | None = getattr(rule, "why", None)
+        return why(arguments) if why is not None else ""
 
     def infer_members(self, name: str, arguments: Arguments) -> tuple[tuple[str, Shape], ...]:
         """Dtype and shape of every member of a tensor list that the case leaves out.

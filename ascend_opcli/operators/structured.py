@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -93,23 +94,44 @@ def _reference(signature: Signature, function: Callable[..., Any]) -> Reference:
     return reference
 
 
+@dataclass(frozen=True, slots=True)
+class _Inferred:
+    """The rule of the output at ``place``."""
+
+    infer: Infer
+    names: tuple[str, ...]
+    place: int
+
+    def __call__(self, arguments: Arguments) -> Made | None:
+        try:
+            return self._made(arguments)
+        # A call that fits no rule: the contract or the kernel says so, not the inference.
+        except _NO_FIT:
+            return None
+
+    def why(self, arguments: Arguments) -> str:
+        """Why the arguments give no shape, in a few words; empty where nothing is known of it."""
+        try:
+            self._made(arguments)
+        except (ValueError, Undefined) as error:
+            return str(error)
+        except _NO_FIT:
+            pass
+        return ""
+
+    def _made(self, arguments: Arguments) -> Made:
+        made = self.infer(*(_plain(arguments.get(name)) for name in self.names))
+        dtype, shape = made[self.place] if isinstance(made, list) else made
+        return str(dtype), tuple(int(d) for d in shape)
+
+
+_NO_FIT = (AttributeError, LookupError, TypeError, ValueError, OverflowError, ZeroDivisionError, Undefined)
+
+
 def _outputs(signature: Signature, infer: Infer) -> dict[str, OutputRule]:
-    params = taken(signature)
+    names = tuple(p.name for p in taken(signature))
     written = [p.name for p in signature.outputs if not p.is_input]
-
-    def rule(place: int) -> OutputRule:
-        def one(arguments: Arguments) -> Made | None:
-            try:
-                made = infer(*(_plain(arguments.get(p.name)) for p in params))
-                dtype, shape = made[place] if isinstance(made, list) else made
-                return str(dtype), tuple(int(d) for d in shape)
-            # A call that fits no rule: the contract or the kernel says so, not the inference.
-            except (AttributeError, IndexError, TypeError, ValueError, Undefined):
-                return None
-
-        return one
-
-    return {name: rule(i) for i, name in enumerate(written)}
+    return {name: _Inferred(infer, names, i) for i, name in enumerate(written)}
 
 
 def _plain(argument: Any) -> Any:
