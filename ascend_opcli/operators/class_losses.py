@@ -153,8 +153,24 @@ def _cross_entropy_slope(
     return np.exp(log) * each[:, None] - _placed(log, labels, each)
 
 
+PAIRS = 1 << 18
+"""Pairs of a label and another class that are worked through at once: half of many classes may be labels."""
+
+
+def _margins(labels: Any, others: Any) -> Any:
+    """The sum of max(0, 1 - label + other) over every pair; one with NaN adds nothing, as in PyTorch."""
+    total = labels.dtype.type(0)
+    step = max(PAIRS // max(others.size, 1), 1)
+    for start in range(0, labels.size, step):
+        margins = 1 - labels[start : start + step, None] + others[None, :]
+        total += np.where(margins > 0, margins, 0).sum(dtype=labels.dtype)
+    return total
+
+
 def _multilabel(self: Any, target: Any, reduction: Any = 1, *, dtypes: Any) -> tuple[Any, Any]:
     """Of every sample, the labels before the first -1 each against every class that is none of them."""
+    if not self.ndim or not self.shape[-1]:
+        raise Undefined("a sample without classes")
     rows, marks = self.reshape(-1, self.shape[-1]), target.reshape(-1, self.shape[-1]).astype(np.int64)
     count = rows.shape[1]
     used = np.cumprod(marks != -1, axis=1).astype(bool)
@@ -167,9 +183,7 @@ def _multilabel(self: Any, target: Any, reduction: Any = 1, *, dtypes: Any) -> t
         raise Undefined("a label is repeated: whether it counts twice is not defined")
     losses = np.zeros(len(rows), self.dtype)
     for i, (row, own) in enumerate(zip(rows, among > 0, strict=True)):
-        margins = 1 - row[own][:, None] + row[~own][None, :]
-        below = np.where(margins > 0, margins, 0).astype(self.dtype)  # NaN adds nothing, as in PyTorch
-        losses[i] = below.sum(dtype=self.dtype) / self.dtype.type(count)
+        losses[i] = _margins(row[own], row[~own]) / self.dtype.type(count)
     made = losses if self.ndim > 1 else losses[0]
     if reduction in (MEAN, _SUM):
         made = losses.sum(dtype=losses.dtype) / (max(len(losses), 1) if reduction == MEAN else 1)

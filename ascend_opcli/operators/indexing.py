@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator, Shape
-from ascend_opcli.operators.layout import along, index_add, replaced
+from ascend_opcli.operators.layout import along, first_of, index_add, part_for_each, replaced, slice_for_each
 from ascend_opcli.operators.operator import Undefined, broadcast_shape, like
 from ascend_opcli.operators.structured import axis_of, declare
 
@@ -79,6 +79,7 @@ def _put_flat(self: Any, index: Any, source: Any, accumulate: Any) -> Any:
 def _index_copy(self: Any, dim: Any, index: Any, source: Any, _out: Any) -> tuple[None, Any]:
     """What becomes of selfRef, which the prototype lets the operator write, the documents do not say."""
     axis = axis_of(dim, self.ndim)
+    part_for_each(self, dim, index, source)
     return None, replaced(self, (*[slice(None)] * axis, _within(index, self.shape[axis]).reshape(-1)), source)
 
 
@@ -141,7 +142,7 @@ def _scatter_reduce(self: Any, dim: Any, index: Any, src: Any, reduce: Any, incl
     if how == _MEAN and self.dtype.kind not in "fc":
         raise Undefined("the mean of whole numbers, whose rounding the documents do not give")
     places = along(self, dim, _within(index, self.shape[axis_of(dim, self.ndim)]))
-    taken = src[tuple(slice(d) for d in index.shape)]
+    taken = first_of(src, index)
     if how == 0:
         return replaced(self, places, taken)
     made = np.array(self)
@@ -176,6 +177,7 @@ def _divide_rows(var: Any, indices: Any, updates: Any, _locking: Any) -> Any:
 
 
 def _nd_update(data: Any, indices: Any, updates: Any) -> Any:
+    slice_for_each(data, indices, updates)
     places = np.moveaxis(indices, -1, 0)
     for axis, place in enumerate(places):
         _within(place, data.shape[axis])

@@ -179,6 +179,8 @@ def _pairs(pad: Any, rank: int) -> list[tuple[int, int]]:
 
 def _constant_pad(self: Any, pad: Any, value: Any, dtypes: Any) -> Any:
     pairs = _pairs(pad, self.ndim)
+    if any(d + a + b < 0 or min(a, b) < -d for (a, b), d in zip(pairs, self.shape, strict=True)):
+        raise Undefined(f"more is taken away than {list(self.shape)} has")
     cut = self[tuple(slice(max(-a, 0), d - max(-b, 0)) for (a, b), d in zip(pairs, self.shape, strict=True))]
     filled = cast(np.asarray([value]), dtypes["self"])[0] if self.dtype.kind in "biu" else value
     return np.pad(cut, [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=filled)
@@ -214,6 +216,11 @@ def _pad_slope(mode: Any) -> Callable[..., Any]:
         inner = self.shape[self.ndim - count :]
         pairs = _pairs(padding, count)
         _fits(inner, pairs, mode)
+        wanted = tuple(d + a + b for d, (a, b) in zip(inner, pairs, strict=True))
+        if grad.shape != (*self.shape[: self.ndim - count], *wanted):
+            raise Undefined(
+                f"slopes of shape {list(grad.shape)} for {list(self.shape)} with paddings of {pairs}"
+            )
         places = np.pad(np.arange(int(np.prod(inner))).reshape(inner), pairs, mode=mode)
         outer = int(np.prod(self.shape[: self.ndim - count]))
         made = np.zeros((outer, int(np.prod(inner))), grad.dtype)
@@ -265,16 +272,21 @@ def _slice_v2_made(self: Any, starts: Any, ends: Any, axes: Any, steps: Any) -> 
 
 def along(self: Any, dim: Any, index: Any) -> tuple[Any, ...]:
     """The places that an index names along an axis, its other axes being their own."""
+    return _along(self, dim, from_front(index))
+
+
+def _along(self: Any, dim: Any, index: Any) -> tuple[Any, ...]:
     axis = axis_of(dim, self.ndim)
     if index.ndim != self.ndim:
         raise ValueError("self and index differ in rank")
     made: list[Any] = list(np.indices(index.shape, sparse=True))
-    made[axis] = from_front(index)
+    made[axis] = index
     return tuple(made)
 
 
 def _gather(self: Any, dim: Any, index: Any) -> Any:
-    return self[along(self, dim, index)]
+    """The document takes an index below 0 down to minus the length of the axis, which PyTorch does not."""
+    return self[_along(self, dim, index)]
 
 
 def _select(self: Any, dim: Any, index: Any) -> Any:
@@ -306,8 +318,15 @@ def _written(self: Any, places: tuple[Any, ...], source: Any, reduce: Any) -> An
     return made
 
 
+def first_of(src: Any, index: Any) -> Any:
+    """As much of src as the index is large: it must have as much on every axis."""
+    if src.ndim != index.ndim or any(d > s for d, s in zip(index.shape, src.shape, strict=True)):
+        raise Undefined(f"an index of shape {list(index.shape)} for a source of {list(src.shape)}")
+    return src[tuple(slice(d) for d in index.shape)]
+
+
 def _scatter(self: Any, dim: Any, index: Any, src: Any, reduce: Any) -> Any:
-    return _written(self, along(self, dim, index), src[tuple(slice(d) for d in index.shape)], reduce)
+    return _written(self, along(self, dim, index), first_of(src, index), reduce)
 
 
 def _scatter_value(self: Any, dim: Any, index: Any, value: Any, reduce: Any) -> Any:
@@ -327,8 +346,17 @@ def _on_axis(self: Any, dim: Any, index: Any) -> tuple[Any, ...]:
     return (*[slice(None)] * axis_of(dim, self.ndim), np.asarray(index, np.int64).reshape(-1))
 
 
+def part_for_each(self: Any, dim: Any, index: Any, source: Any) -> None:
+    """Refuses a source that has not one part along dim for each index: nothing is repeated."""
+    axis = axis_of(dim, self.ndim)
+    wanted = (*self.shape[:axis], np.size(index), *self.shape[axis + 1 :])
+    if source.shape != wanted:
+        raise Undefined(f"a source of shape {list(source.shape)}, not {list(wanted)}")
+
+
 def index_add(self: Any, dim: Any, index: Any, source: Any, alpha: Any) -> Any:
     """self with alpha source added to its parts index along dim."""
+    part_for_each(self, dim, index, source)
     made = np.array(self)
     scale = np.asarray([alpha]).astype(self.dtype)[0]
     np.add.at(made, _on_axis(self, dim, from_front(np.asarray(index))), scale * source)
@@ -336,17 +364,32 @@ def index_add(self: Any, dim: Any, index: Any, source: Any, alpha: Any) -> Any:
 
 
 def _index_fill(self: Any, dim: Any, index: Any, value: Any) -> Any:
+    """An index below 0 counts from the end; one that the axis has not is left out, as the document says."""
+    length = self.shape[axis_of(dim, self.ndim)]
+    return _index_fill_tensor(self, dim, index[(index >= -length) & (index < length)], value)
+
+
+def _index_fill_tensor(self: Any, dim: Any, index: Any, value: Any) -> Any:
     made = np.array(self)
     made[_on_axis(self, dim, index)] = np.asarray([value]).astype(self.dtype)[0]
     return made
 
 
 def _index_copy(self: Any, dim: Any, index: Any, source: Any) -> Any:
+    part_for_each(self, dim, index, source)
     return replaced(self, _on_axis(self, dim, from_front(np.asarray(index))), source)
 
 
 def _nd_update(varRef: Any, indices: Any, updates: Any) -> Any:
+    slice_for_each(varRef, indices, updates)
     return replaced(varRef, tuple(np.moveaxis(from_front(indices), -1, 0)), updates)
+
+
+def slice_for_each(data: Any, indices: Any, updates: Any) -> None:
+    """Refuses updates that have not one slice of data for each tuple of indices."""
+    wanted = (*indices.shape[:-1], *data.shape[indices.shape[-1] :])
+    if indices.shape[-1] > data.ndim or updates.shape != wanted:
+        raise Undefined(f"updates of shape {list(updates.shape)}, not {list(wanted)}")
 
 
 def _masked_scatter(selfRef: Any, mask: Any, source: Any) -> Any:
@@ -524,7 +567,7 @@ OPERATORS = (
             lambda weight, indices: (weight.dtype, (*indices.shape, *weight.shape[1:])),
             sample_shape=(4, 5), short={"indices": lambda _d, _s: ("int64", (2, 3))},
             data={"indices": _FIRST_TWO}),
-    declare("Take", lambda self, index: self.reshape(-1)[index], "out = self, flat, at index",
+    declare("Take", lambda self, index: self.reshape(-1)[from_front(index)], "out = self, flat, at index",
             lambda self, index: (self.dtype, index.shape), short={"index": _as_index}, data={"index": _FIRST_TWO}),
     # scatters
     _scattered("Scatter", _scatter, "out = self with src at index along dim: replaced, added (1), multiplied (2)",
@@ -546,9 +589,10 @@ OPERATORS = (
              more={"value": 2.0}),
     _by_axis("InplaceIndexFill", _index_fill, "selfRef = selfRef with value in its parts index along dim", None,
              more={"value": 2.0}),
-    declare("IndexFillTensor", _index_fill, "out = self with value in its parts index along dim", _same,
+    declare("IndexFillTensor", _index_fill_tensor, "out = self with value in its parts index along dim", _same,
             sample_attributes={"dim": 0, "index": (1,), "value": 2.0}),
-    declare("InplaceIndexFillTensor", _index_fill, "selfRef = selfRef with value in its parts index along dim", None,
+    declare("InplaceIndexFillTensor", _index_fill_tensor,
+            "selfRef = selfRef with value in its parts index along dim", None,
             sample_attributes={"dim": 0, "index": (1,), "value": 2.0}),
     declare("ScatterNdUpdate", _nd_update, "varRef = varRef with updates at the places that indices name", None,
             short={"indices": lambda _d, _s: ("int64", (2, 1)), "updates": lambda d, s: (d, (2, *s[1:]))},

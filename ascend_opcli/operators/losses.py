@@ -28,14 +28,17 @@ _NONE, MEAN, _SUM, _BATCH_MEAN = 0, 1, 2, 3
 _PROBABILITIES = (0.01, 0.99)
 
 
-def _known(reduction: Any) -> None:
-    if reduction not in (_NONE, MEAN, _SUM, _BATCH_MEAN):
+def _known(reduction: Any, most: int) -> None:
+    if reduction not in range(most + 1):
         raise Undefined(f"the reduction {reduction} is in no document")
 
 
-def reduced(values: Any, reduction: Any) -> Any:
-    """By element, or in one number; 3 divides the sum by the length of the first axis."""
-    _known(reduction)
+def reduced(values: Any, reduction: Any, most: int = _SUM) -> Any:
+    """By element, or in one number; 3 divides the sum by the length of the first axis.
+
+    ``most`` is the last reduction that the operator's document has.
+    """
+    _known(reduction, most)
     if reduction == MEAN:
         # NumPy warns of the mean of nothing, which is NaN.
         return values.mean(dtype=values.dtype) if values.size else values.sum(dtype=values.dtype) / 0
@@ -44,9 +47,9 @@ def reduced(values: Any, reduction: Any) -> Any:
     return values.sum(dtype=values.dtype) / values.shape[0] if reduction == _BATCH_MEAN else values
 
 
-def spread(grad: Any, slope: Any, reduction: Any) -> Any:
+def spread(grad: Any, slope: Any, reduction: Any, most: int = _SUM) -> Any:
     """The gradient by element of a loss that was reduced so."""
-    _known(reduction)
+    _known(reduction, most)
     made = grad * slope
     if reduction == MEAN:
         return made / max(slope.size, 1)
@@ -194,7 +197,7 @@ FORWARD: Mapping[str, Row] = {
         data=(None, _T, _T, _T),
     ),
     "KlDiv": _forward(
-        lambda s, t, reduction=1, logTarget=False: reduced(kl_div(s, t, logTarget), reduction),
+        lambda s, t, reduction=1, logTarget=False: reduced(kl_div(s, t, logTarget), reduction, _BATCH_MEAN),
         "out = target (ln(target) - self), or e^target (target - self) where logTarget, reduced" + _BATCH,
         data=(None, _P),
     ),
@@ -245,7 +248,7 @@ BACKWARD: Mapping[str, Row] = {
     ),
     "KlDivBackward": _backward(
         lambda grad, s, t, reduction=1, logTarget=False: spread(
-            grad, kl_div_slope(s, t, logTarget), reduction
+            grad, kl_div_slope(s, t, logTarget), reduction, _BATCH_MEAN
         ),
         "out = -gradOutput target, or -gradOutput e^target where logTarget" + _BATCH,
         "out",
@@ -258,7 +261,7 @@ BACKWARD: Mapping[str, Row] = {
     ),
     "KlDivTargetBackward": _backward(
         lambda grad, s, t, reduction=1, logTarget=False: _as_target(
-            spread(grad, kl_div_target_slope(s, t, logTarget), reduction), t
+            spread(grad, kl_div_target_slope(s, t, logTarget), reduction, _BATCH_MEAN), t
         ),
         "gradTarget = gradOutput (ln(target) - self + 1), or gradOutput e^target (target - self + 1) where logTarget",
         "gradTarget",
