@@ -388,6 +388,10 @@ class OutputReport:
     ulp_histogram: tuple[int, ...] = ()
     pairs: tuple[tuple[float, float], ...] = ()
 
+    def __bool__(self) -> bool:
+        """Whether it passed: ``assert judge(...)`` means what it says."""
+        return self.passed
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -426,6 +430,10 @@ class Result:
     inputs_sha256: str = ""
     repro: str = ""
     timings: Timings = field(default_factory=Timings)
+
+    def __bool__(self) -> bool:
+        """Whether the verdict is PASS: ``assert run_case(...)`` means what it says."""
+        return self.verdict.word is Word.PASS
 
 
 # --- timing -------------------------------------------------------------------------------------------------

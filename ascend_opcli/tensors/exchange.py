@@ -237,6 +237,7 @@ def write(
         "schema": SCHEMA,
         "case": case.id,
         **_head(call),
+        **_own(case),
         "product": call.product,
         "seed": case.seed,
         "format": format,
@@ -250,6 +251,14 @@ def write(
         _remove_stale(folder, document)
     files.put(folder / MANIFEST, lambda stream: stream.write(text.encode("utf-8", "backslashreplace")))
     return document
+
+
+def _own(case: Case) -> dict[str, Any]:
+    """What a case brings itself: without it nobody could judge the folder. Code stays where it is."""
+    made = {"signature": case.signature} if case.signature is not None else {}
+    if case.reference is not None and ".py" not in case.reference:
+        made["reference"] = case.reference
+    return made
 
 
 def _input(folder: Path, name: str, tensor: Tensor, format: str, *, inputs: bool) -> dict[str, Any]:

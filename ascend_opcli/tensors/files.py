@@ -88,6 +88,16 @@ def describe(path: str, key: str | None = None) -> FileInfo:
     return FileInfo(format, header.dtype.name, header.shape, header.nbytes, keys)
 
 
+def other_dtype(path: str, key: str | None, dtype: str) -> str | None:
+    """The dtype that a file says it holds where that is neither this one nor its bits; None too where it says none.
+
+    Raises ValueError for a file that is unfit.
+    """
+    found = describe(path, key).dtype
+    bits = {"bfloat16": ("uint16", "void16")}.get(dtype, ("void8",) if dtype.startswith("float8") else ())
+    return None if found is None or found == dtype or found in bits else found
+
+
 def fits(path: str, key: str | None, dtype: str, shape: Shape) -> None:
     """ValueError where the file's header already shows that :func:`read` would refuse it."""
     want = dtype_of(dtype)

@@ -153,6 +153,49 @@ def test_what_is_no_one_call(tmp_path: Path, api: str, function: Any, args: Any,
     assert ('TORCH_NPU_LOGS="+op_plugin"' in reason) == calls_operators
 
 
+@pytest.mark.parametrize("held", [torch.float16, torch.float64, torch.int32])
+def test_an_input_of_another_dtype_than_the_dump_says_is_not_cast(tmp_path: Path, held: Any) -> None:
+    """The result was made from other values than these."""
+    dump = Dump(tmp_path)
+    dump.call("Torch.exp", torch.exp, X)
+    torch.save(X.to(held), tmp_path / "dump_tensor_data" / "Torch.exp.0.forward.input.0.pt")
+    name = str(held).removeprefix("torch.")
+    assert skipped(dump) == (
+        f"dump_tensor_data/Torch.exp.0.forward.input.0.pt holds {name}, the dump says float32"
+    )
+
+
+WHOLE = torch.arange(-6, 6, dtype=torch.int32).reshape(3, 4)
+
+
+@pytest.mark.parametrize(
+    ("api", "function", "args", "kwargs"),
+    [
+        ("Torch.clamp", torch.clamp, (WHOLE, -2.5, 3.5), {}),
+        ("Torch.clip", torch.clip, (WHOLE,), {"min": 0.5}),
+        ("Tensor.clamp", torch.Tensor.clamp, (WHOLE,), {"max": 1.5}),
+        ("Torch.clamp_min", torch.clamp_min, (WHOLE, 0.5), {}),
+        ("Torch.clamp_max", torch.clamp_max, (WHOLE, 0.5), {}),
+        ("Torch.masked_fill", torch.masked_fill, (X[0], X > 0, 0.0), {}),
+        ("Tensor.masked_fill", torch.Tensor.masked_fill, (X[:1], X > 0, torch.tensor(2.0)), {}),
+    ],
+)
+def test_what_an_operator_computes_otherwise_is_no_call_of_it(
+    tmp_path: Path, api: str, function: Any, args: Any, kwargs: Any
+) -> None:
+    """Bounds of whole numbers are whole numbers to the operator; what is written in place cannot grow."""
+    dump = Dump(tmp_path)
+    dump.add(api, function(*args, **kwargs), *args, **kwargs)
+    assert "is no single aclnn call with these arguments" in skipped(dump)
+
+
+@pytest.mark.parametrize("first", [(4,), (1,), (3, 1), (3, 4)])
+def test_addr_takes_a_first_tensor_that_broadcasts(tmp_path: Path, first: Any) -> None:
+    dump = Dump(tmp_path)
+    dump.call("Torch.addr", torch.addr, torch.ones(first), torch.arange(3.0), torch.arange(4.0))
+    assert only(dump).verdict.word is Word.PASS
+
+
 @pytest.mark.parametrize(
     ("api", "args", "kwargs"),
     [
@@ -186,6 +229,7 @@ def test_calls_in_place(tmp_path: Path, api: str, args: Any, kwargs: Any) -> Non
         ("Tensor.exp_", torch.Tensor.exp_, (), {}, "aclnnInplaceExp"),
         ("Tensor.addcmul_", torch.Tensor.addcmul_, (X, X), {"value": 0.5}, "aclnnInplaceAddcmul"),
         ("Tensor.tril_", torch.Tensor.tril_, (), {}, "aclnnInplaceTril"),
+        ("Tensor.masked_fill_", torch.Tensor.masked_fill_, (X > 0, 9.0), {}, "aclnnInplaceMaskedFillScalar"),
     ],
 )
 @pytest.mark.parametrize("whole", [False, True], ids=["result", "all-arguments"])

@@ -201,6 +201,11 @@ def test_folders_of_save_outputs_name_no_inputs(tmp_path: Path, opcli: Opcli) ->
             {"inputs": {"self": {"file": "x.npy", "shape": [3, 3]}}},
             "has the shape [2, 3], but the tensor has [3, 3]",
         ),
+        (
+            {"inputs": {"self": {"file": "x.npy", "dtype": "float16"}}},
+            "self: x.npy holds float32, not float16",
+        ),
+        ({"inputs": {"self": {"file": "x.npy", "dtype": "int32"}}}, "self: x.npy holds float32, not int32"),
         ({"outputs": {}}, "outputs is missing"),
         ({"outputs": {"ot": {"file": "sum.npy"}}}, "did you mean 'out'?"),
         ({"attrs": {"alfa": 1}}, "did you mean 'alpha'?"),

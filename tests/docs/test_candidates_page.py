@@ -50,6 +50,17 @@ def test_the_sample_after(sample: Path, opcli: Opcli) -> None:
     assert "2 cases: 2 PASS" in done.out
 
 
+def test_its_folder_is_judged_without_the_case_file(sample: Path, opcli: Opcli) -> None:
+    """The operator is nobody's but the sample's: signature and reference go with the folder."""
+    assert opcli("cases", "data", "add.yaml", "--out", "data").code == 0
+    for place in (sample / "data").iterdir():
+        names = ("inputs/x.bin", "inputs/y.bin", "outputs/out.bin")
+        subprocess.run([sample / "add", *(place / name for name in names)], check=True)
+    done = opcli("run", "data")
+    assert done.code == 0, done.out + done.err
+    assert "2 cases: 2 PASS" in done.out
+
+
 def test_the_sample_by_hand(sample: Path, opcli: Opcli) -> None:
     for line in block("by hand").splitlines():
         words = shlex.split(line)

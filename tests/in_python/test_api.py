@@ -354,3 +354,12 @@ def test_a_broken_file_says_where(case_file: CaseFile) -> None:
         run_case(path, backend="host")
     with pytest.raises(TypeError, match="case is the text FILE::CASE or a path, not dict"):
         run_case({"op": "logit_grad"})  # type: ignore[arg-type]
+
+
+def test_a_report_and_a_result_are_true_where_they_passed() -> None:
+    """``assert judge(...)`` is what one writes first."""
+    ones = np.ones(4, np.float32)
+    assert judge(ones, ones)
+    assert not judge(np.zeros(4, np.float32), ones)
+    assert run_case("cases/logit_grad.yaml::documented-example", backend="host")
+    assert not run_case("cases/logit_grad.yaml::documented-example", backend="host", standard="ulp:max=0")

@@ -6,6 +6,7 @@ files alone, for .npy and .pt say their own dtype and shape.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import os
@@ -30,6 +31,7 @@ from ascend_opcli.casefile.tree import (
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.model import Case, Where
 from ascend_opcli.tensors import exchange, files
+from ascend_opcli.tensors.dtypes import canonical
 
 NAME = "manifest of tensors"
 
@@ -140,6 +142,12 @@ class _Reader:
             return from_plain({"dtype": given["dtype"], "shape": given["shape"]}, node)
         entry = _tensor(name, node)
         file, path, dtype, shape = self.described(name, entry)
+        with contextlib.suppress(
+            ValueError
+        ):  # what cannot be read, and what is no dtype, is told where it is
+            other = files.other_dtype(path, None, canonical(str(dtype)))
+            if other is not None:
+                raise entry.error(f"{name}: {clip(file)} holds {clip(other)}, not {clip(str(dtype))}")
         given = plain(entry)
         made: dict[str, Any] = {"dtype": dtype, "shape": shape, "data": {"file": file}}
         if given.get("layout", "contiguous") != "contiguous" or given.get("offset") or "layout" not in given:

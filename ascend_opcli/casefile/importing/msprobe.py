@@ -8,6 +8,7 @@ and the values of the inputs are invented within their extremes.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import re
@@ -35,6 +36,7 @@ from ascend_opcli.errors import CaseFileError, OpcliError
 from ascend_opcli.model import Where
 from ascend_opcli.operators import catalogued
 from ascend_opcli.operators.signature import Param
+from ascend_opcli.tensors import files
 from ascend_opcli.tensors.dtypes import DTYPES, canonical
 
 FOLDER = "dump_tensor_data"
@@ -151,6 +153,7 @@ class _Dump:
                     if results == [None]:
                         raise NotDefined("the dump has no gradient of the first input")
                 line.call(bound, "float32")
+                _same_mathematics(line, bound, results)
             except Mismatch:
                 continue
             results = [t for t in results if t is not None]
@@ -176,7 +179,8 @@ class _Dump:
         plain = [False if value is True else value for value in args]
         kwargs = {key: value for key, value in kwargs.items() if key != "inplace"}
         for line in table().lines.get(elsewhere, ()):
-            operator = line.operator.replace("aclnn", "aclnnInplace")
+            known = line.operator.startswith("aclnnInplace")
+            operator = line.operator if known else line.operator.replace("aclnn", "aclnnInplace")
             if operator not in catalogued.names().values():
                 continue
             try:
@@ -232,7 +236,12 @@ class _Dump:
         if self._statistics:
             data = _invented(tensor)
             return made if data is None else {**made, "data": data}
-        made["data"] = {"file": self._file(tensor), **({"transpose": True} if tensor.transposed else {})}
+        path = self._file(tensor)
+        with contextlib.suppress(ValueError):  # what cannot be read is told where it is
+            other = files.other_dtype(str(self._folder / path), None, tensor.dtype)
+            if other is not None:
+                raise NotDefined(f"{clip(path)} holds {clip(other)}, the dump says {tensor.dtype}")
+        made["data"] = {"file": path, **({"transpose": True} if tensor.transposed else {})}
         return made
 
     def _file(self, tensor: Tensor) -> str:
@@ -246,6 +255,19 @@ class _Dump:
         if not (self._folder / path).is_file():
             raise NotDefined(f"there is no {clip(path)}")
         return path
+
+
+def _same_mathematics(line: Line, bound: Mapping[str, Any], results: list[Any]) -> None:
+    """What kinds of arguments alone do not tell. Raises Mismatch."""
+    given = next(iter(bound.values()), None)
+    if not isinstance(given, Tensor):
+        return
+    whole = DTYPES[given.dtype].kind in ("int", "uint", "bool")
+    if line.operator.startswith("aclnnClamp") and whole and any(isinstance(v, float) for v in bound.values()):
+        raise Mismatch("PyTorch takes the bounds of whole numbers as floats, the operator as whole numbers")
+    first = results[0] if results else None
+    if line.operator.startswith("aclnnInplace") and isinstance(first, Tensor) and first.shape != given.shape:
+        raise Mismatch("a tensor that is written in place cannot grow")
 
 
 # --- entries --------------------------------------------------------------------------------------------------
