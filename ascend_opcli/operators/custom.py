@@ -33,7 +33,13 @@ def resolve(name: str, *, signature: str | None = None, reference: str | None = 
     A reference of the case replaces the built-in one. One that is code is left out here: see
     :func:`with_code`. Raises ValueError with a sentence, UnknownOperator where nothing has the name.
     """
-    operator = _from_signature(name, signature) if signature is not None else find(name)
+    try:
+        operator = _from_signature(name, signature) if signature is not None else find(name)
+    except UnknownOperator as error:
+        if reference is None:
+            raise
+        own = "; an operator of your own needs its C prototype under signature"
+        raise UnknownOperator(f"{error}{own}") from None
     if reference is None:
         return operator
     plain = dataclasses.replace(

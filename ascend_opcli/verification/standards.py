@@ -193,6 +193,10 @@ def check(choice: StandardChoice) -> None:
     """ValueError in one sentence for an unknown standard or number, or a number out of its range."""
     if choice.name not in STANDARDS:
         known = ": known are " + ", ".join(STANDARDS)
+        own, colon, numbers = choice.name.partition(":")
+        if colon and own in STANDARDS:  # the command line's form
+            said = ", ".join(pair.strip().replace("=", ": ", 1) for pair in numbers.split(","))
+            raise ValueError(f"the numbers of a standard are a mapping here: {own}: {{{said}}}")
         raise ValueError(
             f"unknown standard '{choice.name}'" + did_you_mean(choice.name, STANDARDS, otherwise=known)
         )

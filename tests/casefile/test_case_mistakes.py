@@ -206,6 +206,7 @@ def test_files(text: str, message: str) -> None:
         ("{dtype: float32, shape: [], signature: nothere.h}", "f.yaml:3:42: signature is a C prototype or the path of a header; there is no file nothere.h"),
         ("{dtype: float32, shape: [], signature: 'int f(int a)'}", "f.yaml:3:42: no prototype of aclnnLogitGradGetWorkspaceSize in the signature"),
         ("{dtype: float32, shape: [], reference: 'import os'}", "f.yaml:3:42: "),
+        ("{op: aclnnMySwish, dtype: float32, shape: [], reference: x + 1}", "f.yaml:3:8: unknown operator 'aclnnMySwish'; did you mean 'aclnnSwish'?; an operator of your own needs its C prototype under signature"),
         ("{dtype: float32, shape: [], signature: 'aclnnStatus aclnnLogitGradGetWorkspaceSize(const aclTensor *x, aclTensor *out)', reference: x.T}",
          "f.yaml:3:135: the reference uses Attribute"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ascend_opcli.model import StandardChoice
-from ascend_opcli.verification.standards import STANDARDS, default_for, make, numbers_of, parse
+from ascend_opcli.verification.standards import STANDARDS, check, default_for, make, numbers_of, parse
 
 
 def choice(name: str, **numbers: float) -> StandardChoice:
@@ -137,3 +137,8 @@ def test_every_standard_can_be_made_for_every_dtype() -> None:
         assert isinstance(numbers_of(name), tuple)
         for dtype in DTYPES:
             assert make(choice(name), dtype).rule
+
+
+def test_the_command_lines_form_in_a_file_is_told_the_files_form() -> None:
+    with pytest.raises(ValueError, match=r"a mapping here: allclose: \{rtol: 1e-3, atol: 0\}"):
+        check(StandardChoice("allclose:rtol=1e-3,atol=0"))
