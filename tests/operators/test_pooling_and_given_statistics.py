@@ -228,6 +228,20 @@ def test_largest_elements_against_torch(data: Any) -> None:
 
 
 @needs_torch
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_a_renorm_at_the_border_is_float32s(dtype: str) -> None:
+    """A norm beyond float32 is Inf there and all becomes 0, in PyTorch too; float64 has the numbers."""
+    border = float(np.finfo(dtype).max)
+    x = np.full((2, 3, 4), border, dtype)
+    made = run(ALL["Renorm"], self=tensor(dtype, x), p=2.0, dim=1, maxNorm=1.5)
+    double_made = torch.renorm(torch.from_numpy(x).double(), 2.0, 1, 1.5).numpy()
+    np.testing.assert_allclose(made.golden.outputs["out"], double_made, rtol=1e-6)
+    single = torch.renorm(torch.from_numpy(x).float(), 2.0, 1, 1.5).numpy()
+    assert (single == 0).all() == (dtype == "float32")
+    np.testing.assert_allclose(made.host["out"].astype(np.float32), single, rtol=2e-3)
+
+
+@needs_torch
 def test_unpooling_against_torch() -> None:
     x = drawn(2, 3, 4, 6)
     small, places = F.max_pool2d(double(x), 2, return_indices=True)
