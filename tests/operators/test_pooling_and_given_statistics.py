@@ -95,6 +95,16 @@ def test_a_stride_left_out_is_1_and_four_paddings_are_top_left_bottom_right() ->
     """aclnnMaxPool's document, which differs from PyTorch's in the stride."""
     plane = np.arange(16.0).reshape(1, 4, 4)
     assert pooled(plane, strides=()) == [[[5, 6, 7], [9, 10, 11], [13, 14, 15]]]
+    given = {
+        "kernelShape": (2,),
+        "autoPad": 0,
+        "pads": (),
+        "dilations": (),
+        "ceilMode": 0,
+        "self": f32(plane),
+    }
+    assert "strides is empty" in called("MaxPool", strides=(), **given).golden.divergences[0]
+    assert not called("MaxPool", strides=(1,), **given).golden.divergences
     assert pooled(plane, strides=(), pads=(1, 0, 0, 1)) == [
         [[1, 2, 3, 3], [5, 6, 7, 7], [9, 10, 11, 11], [13, 14, 15, 15]]
     ]
