@@ -405,7 +405,7 @@ OPERATORS = (
     declare("EmbeddingDenseBackward", _embedding_slope, "out = the rows of grad added where indices name them",
             lambda grad, _indices, count, *_rest: (grad.dtype, (int(count), grad.shape[-1])), sample_shape=(4, 3),
             short={"indices": lambda _dtype, shape: ("int64", shape[:-1])}, data={"indices": _FIRST_TWO},
-            sample_attributes={"numWeights": 5, "paddingIdx": 9, "scaleGradByFreq": False}),
+            sample_attributes={"numWeights": 5, "paddingIdx": 4, "scaleGradByFreq": False}),
     declare("EmbeddingBag", _embedding_bag, "output = the sum (0), mean (1) or largest of the rows of each bag",
             _bag_made, sample_shape=(4, 3),
             short={"indices": _indices(6), "offsets": _indices(3), "perSampleWeights": lambda *_: None},

@@ -122,8 +122,8 @@ def kl_div_slope(self: Any, target: Any, log_target: Any) -> Any:
 def kl_div_target_slope(self: Any, target: Any, log_target: Any) -> Any:
     if log_target:
         return np.exp(target) * (target - self + 1)
-    if np.any(target <= 0):
-        raise Undefined("a target of 0 or below has no logarithm")
+    if np.any((target == 0) | np.isposinf(target)):
+        raise Undefined("a target of 0 or inf: the document's formula and PyTorch differ")
     return np.log(target) - self + 1
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ascend_opcli.model import Generator, Shape
 from ascend_opcli.operators.layout import replaced
-from ascend_opcli.operators.operator import Undefined
+from ascend_opcli.operators.operator import Divergence, Undefined
 from ascend_opcli.operators.structured import declare, ints
 from ascend_opcli.operators.windows import Sides, largest, of_axes
 
@@ -89,6 +89,12 @@ def _max_pool_shape(
     return self.dtype, (*self.shape[:-2], *windows.counts)
 
 
+_STRIDE = Divergence(
+    "strides is empty: the newest document takes 1, one of CANN 8.0 the kernel, as PyTorch does",
+    lambda strides: not ints(strides),
+)
+
+
 def _unpool_places(indices: Any, axes: int, size: int) -> Any:
     """The places of every plane, one row each."""
     places = indices.reshape(-1, int(np.prod(indices.shape[indices.ndim - axes :])))
@@ -130,7 +136,7 @@ OPERATORS = (
             "out = the means of windows that share the last three axes evenly",
             partial(_adaptive_shape, 3), sample_shape=(2, 3, 4, 5, 7), sample_attributes={"outputSize": (2, 5, 3)}),
     declare("MaxPool", _max_pool, "out = the largest element of each window over the last two axes",
-            _max_pool_shape, sample_shape=(2, 3, 6, 7),
+            _max_pool_shape, sample_shape=(2, 3, 6, 7), divergences=(_STRIDE,),
             sample_attributes={"kernelShape": (3, 2), "strides": (2, 1), "autoPad": 0, "pads": (1, 1),
                                "dilations": (1, 1), "ceilMode": 0}),
     declare("MaxUnpool2dBackward", partial(_unpool_slope, 2), "out = gradOutput at the places that self went to",

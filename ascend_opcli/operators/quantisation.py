@@ -229,6 +229,8 @@ def _fake_made(self: Any, *_rest: Any) -> Any:
     return [(self.dtype, self.shape), ("bool", self.shape)]
 
 
+_OFFSETS = uniform(-10.0, 10.0)
+
 _TIES = Divergence(
     "self / scale lies at a half: kernels that multiply by 1 / scale, or add zeroPoint before they round, may take"
     " the other neighbour; for out either is right, mask is that of the document's formula",
@@ -249,11 +251,11 @@ _ENCODED = (
 OPERATORS = (
     declare("AscendQuant", _ascend, f"y = x scale + offset, x scale^2 + offset in sqrtMode; {_ROUND}",
             lambda x, _scale, _offset, _sqrt, _round, dst: coded(dst, x.shape), standard="quant",
-            short={"scale": _width, "offset": _width}, data={"scale": uniform(1.0, 50.0)},
+            short={"scale": _width, "offset": _width}, data={"scale": uniform(1.0, 50.0), "offset": _OFFSETS},
             sample_attributes={"sqrtMode": False, "roundMode": "round", "dstType": 2}),
     declare("AscendQuantV3", _ascend, f"y = x scale + offset along axis, x scale^2 + offset in sqrtMode; {_ROUND}",
             lambda x, _scale, _offset, _sqrt, _round, dst, _axis: coded(dst, x.shape), standard="quant", defaults={},
-            short={"scale": _width, "offset": _width}, data={"scale": uniform(1.0, 50.0)},
+            short={"scale": _width, "offset": _width}, data={"scale": uniform(1.0, 50.0), "offset": _OFFSETS},
             sample_attributes={"sqrtMode": False, "roundMode": "round", "dstType": 2, "axis": -1}),
     declare("Quantize", _quantize, "out = x / scales + zeroPoints along axis, rounded to even and saturated",
             lambda x, _scales, _zero, dtype, _axis: (dtype, x.shape), standard="quant",
@@ -263,7 +265,7 @@ OPERATORS = (
             lambda x, _scale, _index, _offset, dst: coded(dst, x.shape), standard="quant", sample_shape=(4, 6),
             short={"scale": lambda dtype, shape: (dtype, (3, shape[-1])), "groupIndex": lambda _d, _s: ("int64", (3,)),
                    "offsetOptional": lambda dtype, _s: (dtype, (1,))},
-            data={"scale": uniform(1.0, 50.0), "groupIndex": ENDS},
+            data={"scale": uniform(1.0, 50.0), "groupIndex": ENDS, "offsetOptional": _OFFSETS},
             sample_attributes={"dstType": 2}),
     declare("QuantMax", _with_peak, "y = x scale in float8, amax = the largest |x|",
             lambda x, _scale, _round, dst: [coded(dst, x.shape), (x.dtype, (1,))], data={"scale": uniform(1.0, 50.0)},

@@ -362,3 +362,23 @@ def test_a_file_is_never_written_over(opcli: Opcli, case_file: CaseFile) -> None
 def test_the_same_file_comes_out_every_time() -> None:
     for suite in Suite:
         assert new_file(find("mul"), suite) == new_file(find("mul"), suite)
+
+
+QUANTISED = ("ascend_quant", "ascend_quant_v3", "group_quant", "quantize")
+
+
+@pytest.mark.parametrize("op", [*QUANTISED, "kl_div_target_backward"])
+def test_the_reference_works_through_all_of_a_suite_but_what_is_not_finite(
+    op: str, opcli: Opcli, case_file: CaseFile
+) -> None:
+    """Scales and offsets that are saturated or NaN themselves would leave nothing to judge."""
+    text = opcli("cases", "new", op, "--suite", "ecosystem", "--max-elements", 256, "--pairwise").out
+    results = json.loads(opcli("run", case_file(text), "--json", "-").out)["results"]
+    skipped = {r["name"].partition("[")[0] for r in results if r["verdict"] == "SKIP"}
+    assert skipped <= ({"nan"} if op in QUANTISED else {"inf", "both-inf"})
+
+
+@pytest.mark.parametrize("op", QUANTISED)
+def test_no_scale_and_no_offset_takes_the_data_of_a_suite(op: str) -> None:
+    operator = find(op)
+    assert Calls(operator, product_for(operator)).follows("float32") == ("x",)

@@ -95,6 +95,16 @@ def test_a_stride_left_out_is_1_and_four_paddings_are_top_left_bottom_right() ->
     """aclnnMaxPool's document, which differs from PyTorch's in the stride."""
     plane = np.arange(16.0).reshape(1, 4, 4)
     assert pooled(plane, strides=()) == [[[5, 6, 7], [9, 10, 11], [13, 14, 15]]]
+    given = {
+        "kernelShape": (2,),
+        "autoPad": 0,
+        "pads": (),
+        "dilations": (),
+        "ceilMode": 0,
+        "self": f32(plane),
+    }
+    assert "strides is empty" in called("MaxPool", strides=(), **given).golden.divergences[0]
+    assert not called("MaxPool", strides=(1,), **given).golden.divergences
     assert pooled(plane, strides=(), pads=(1, 0, 0, 1)) == [
         [[1, 2, 3, 3], [5, 6, 7, 7], [9, 10, 11, 11], [13, 14, 15, 15]]
     ]
@@ -225,6 +235,20 @@ def test_largest_elements_against_torch(data: Any) -> None:
     )  # fmt: skip
     wanted = F.max_pool2d(double(x), kernel, stride, pads, ceil_mode=ceil)
     assert np.array_equal(made, wanted.numpy(), equal_nan=True)
+
+
+@needs_torch
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_a_renorm_at_the_border_is_float32s(dtype: str) -> None:
+    """A norm beyond float32 is Inf there and all becomes 0, in PyTorch too; float64 has the numbers."""
+    border = float(np.finfo(dtype).max)
+    x = np.full((2, 3, 4), border, dtype)
+    made = run(ALL["Renorm"], self=tensor(dtype, x), p=2.0, dim=1, maxNorm=1.5)
+    double_made = torch.renorm(torch.from_numpy(x).double(), 2.0, 1, 1.5).numpy()
+    np.testing.assert_allclose(made.golden.outputs["out"], double_made, rtol=1e-6)
+    single = torch.renorm(torch.from_numpy(x).float(), 2.0, 1, 1.5).numpy()
+    assert (single == 0).all() == (dtype == "float32")
+    np.testing.assert_allclose(made.host["out"].astype(np.float32), single, rtol=2e-3)
 
 
 @needs_torch

@@ -15,7 +15,7 @@ from operator_calls import call_of as made_call
 
 from ascend_opcli.model import Attribute
 from ascend_opcli.operators import catalogued
-from ascend_opcli.operators.catalog import find
+from ascend_opcli.operators.catalog import find, operators
 from ascend_opcli.operators.evaluate import ReferenceFailure, UndefinedResult, golden
 from ascend_opcli.operators.windows import OPERATORS
 
@@ -60,6 +60,22 @@ def test_every_operator_is_the_catalogs_and_has_its_inferred_shape(name: str, dt
         made = outputs[param.name]
         assert made.shape == call.outputs[param.name].shape == host[param.name].shape
         np.testing.assert_allclose(host[param.name].astype(np.float64), made, rtol=near, atol=near)
+
+
+def test_samples_keep_to_what_the_documents_take() -> None:
+    """Most products take a dilation of 1 alone, and paddings of at most half the kernel."""
+    dilated = 0
+    for operator in operators().values():
+        sample = operator.sample_attributes
+        for name, value in sample.items():
+            if name.startswith("dilation"):
+                dilated += 1
+                assert set(value) == {1}, operator.name
+        kernel = sample.get("kernelSize", sample.get("kernelShape"))
+        pads = sample.get("padding", sample.get("paddings", sample.get("pads")))
+        if isinstance(kernel, tuple) and isinstance(pads, tuple) and len(kernel) == len(pads):
+            assert all(2 * p <= k for p, k in zip(pads, kernel, strict=True)), operator.name
+    assert dilated >= 6
 
 
 # --- by hand --------------------------------------------------------------------------------------------------

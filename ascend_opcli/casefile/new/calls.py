@@ -237,7 +237,10 @@ class Calls:
     # --- parts ------------------------------------------------------------------------------------------------
 
     def follows(self, dtype: str) -> tuple[str, ...]:
-        """The inputs that take the case's own dtype and any values: an index, a mask or ascending bounds do not."""
+        """The inputs that take the case's own dtype and any values: an index, a mask or ascending bounds do not.
+
+        Nor do the scales and offsets by which an operator quantises: with other ones nearly all is saturated, or NaN.
+        """
         made = self.make(dtype, self.base_shape)
         if made is None:
             return ()
@@ -248,6 +251,7 @@ class Calls:
             if (spec := first_spec(made[n])) is not None
             and spec.dtype == dtype
             and not self._ordered(self.operator.data.get(n))
+            and not (self.operator.standard == "quant" and n in self.operator.data)
         )
 
     @staticmethod
