@@ -397,7 +397,7 @@ def test_a_third_party_may_miss_a_standard_that_the_host_result_misses_too(
     path = case_file("""
         op: aclnnMine
         signature: aclnnStatus aclnnMineGetWorkspaceSize(const aclTensor *self, aclTensor *out)
-        reference: (self + 8388608) - 8388608
+        reference: (self + 8388608.0) - 8388608.0
         cases: [{name: a, inputs: {self: {dtype: float32, shape: [64], data: {uniform: [0.5, 9]}}}}]
     """)
     mine = tmp_path / "m.py"
