@@ -39,12 +39,9 @@ class ByCandidate:
 
     def run(self, operator: Operator, case: Case, call: Call) -> Outcome:
         """One call, and once more on other inputs: what was computed follows its inputs, and is right there too."""
-        refused = no_status(case, self.name)
-        if refused is not None:
-            return refused
-        hazard = unchecked(operator, case.arguments)
-        if hazard is not None:
-            return Outcome(self.name, findings=(f"not checked by the operator: {hazard}",))
+        settled = not_to_run(operator, case, self.name)
+        if settled is not None:
+            return settled
         kept: dict[str, None] = {}
 
         def once() -> Outcome:
@@ -179,6 +176,15 @@ class _Again:
 
     def _ask(self, other: Call, way: Way) -> Outcome:
         return self._candidate.run_other(self._operator.signature, self._case, other, way).outcome
+
+
+def not_to_run(operator: Operator, case: Case, name: str) -> Outcome | None:
+    """The outcome of a case whose outputs nobody may ask for: a refusal, or a call that would leave its tensors."""
+    refused = no_status(case, name)
+    if refused is not None:
+        return refused
+    hazard = unchecked(operator, case.arguments)
+    return Outcome(name, findings=(f"not checked by the operator: {hazard}",)) if hazard is not None else None
 
 
 def no_status(case: Case, name: str) -> Outcome | None:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ascend_opcli.execution.candidate import no_status
+from ascend_opcli.execution.candidate import no_status, not_to_run
 from ascend_opcli.execution.data import folders
 from ascend_opcli.execution.shortcuts import Shortcuts
 from ascend_opcli.model import Call, Case, Outcome
-from ascend_opcli.operators.contract import unchecked
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors import exchange
 from ascend_opcli.tensors.returned import NoResult, Results, given_outputs, read_outputs
@@ -34,12 +33,9 @@ class Written:
 
     def run(self, operator: Operator, case: Case, call: Call) -> Outcome:
         """The outputs that lie in the case's folder."""
-        refused = no_status(case, self.name)
-        if refused is not None:
-            return refused
-        hazard = unchecked(operator, case.arguments)
-        if hazard is not None:
-            return Outcome(self.name, findings=(f"not checked by the operator: {hazard}",))
+        settled = not_to_run(operator, case, self.name)
+        if settled is not None:
+            return settled
         try:
             place = self._results.find(exchange.folder_name(case), call)
         except NoResult as error:
@@ -69,12 +65,9 @@ class Given:
 
     def run(self, operator: Operator, case: Case, call: Call) -> Outcome:
         """The outputs under ``got``."""
-        refused = no_status(case, self.name)
-        if refused is not None:
-            return refused
-        hazard = unchecked(operator, case.arguments)
-        if hazard is not None:
-            return Outcome(self.name, findings=(f"not checked by the operator: {hazard}",))
+        settled = not_to_run(operator, case, self.name)
+        if settled is not None:
+            return settled
         outputs, wrong = given_outputs(case.got, call)
         outcome = Outcome(self.name, outputs=outputs, findings=tuple(wrong))
         if not outputs:
