@@ -56,7 +56,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Judge every case by this standard, as opcli run --standard does.",
     )
     group.addoption(
-        "--opcli-device", metavar="N", type=_whole, default=0, help="The device's number (default 0)."
+        "--opcli-device",
+        metavar="N",
+        type=_whole,
+        default=0,
+        help="The device's number (default 0); with pytest-xdist the first worker's, the others take those after it.",
     )
     group.addoption(
         "--opcli-opp", metavar="DIR", type=Path, help="An operator package whose symbols go first."
@@ -234,7 +238,7 @@ class _Runner:
 
         option = config.option
         self._given = Given()
-        self._wanted = (option.opcli_backend, option.opcli_device, option.opcli_opp, option.opcli_timeout)
+        self._wanted = (option.opcli_backend, _device(config), option.opcli_opp, option.opcli_timeout)
         self._settings = _settings(config)
         self._earlier: Earlier = Earlier()
         self._stack = ExitStack()
@@ -262,6 +266,18 @@ class _Runner:
                 self._broken = error
                 raise
         return self._executor
+
+
+def _device(config: pytest.Config) -> int:
+    """The device's number: under xdist each worker takes the next one, in turns where there are fewer."""
+    first: int = config.option.opcli_device
+    worker = getattr(config, "workerinput", {}).get("workerid", "")
+    if not worker:
+        return first
+    from ascend_opcli.backends.cann.driver import visible_devices
+
+    there = visible_devices(os.environ) - first
+    return first + int(worker.removeprefix("gw")) % there if there > 0 else first
 
 
 _KEPT = pytest.StashKey[_Runner]()

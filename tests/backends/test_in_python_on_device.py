@@ -96,3 +96,37 @@ def test_the_plugins_timeout_and_device_reach_the_worker(
     done = python(environment, tmp_path, *command, "--opcli-device=99", "a.yaml")
     assert "4 errors" in done.stdout, done.stdout + done.stderr
     assert "aclrtSetDevice" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("workers", "visible", "option", "opened"),
+    [
+        (2, "0,1", 0, {0, 1}),
+        (3, "0,1", 0, {0, 1}),
+        (2, "0,1,2", 1, {1, 2}),
+        (2, "0", 0, {0}),
+        (2, "", 0, {0}),
+    ],
+)
+def test_each_xdist_worker_takes_a_device_of_its_own_while_there_are_enough(
+    environment: dict[str, str],
+    case_file: CaseFile,
+    tmp_path: Path,
+    load_plugin: tuple[str, ...],
+    workers: int,
+    visible: str,
+    option: int,
+    opened: set[int],
+) -> None:
+    case_file(FOUR)
+    environment["SIM_CANN_DEVICES"] = "4"
+    if visible:
+        environment["ASCEND_RT_VISIBLE_DEVICES"] = visible
+    command = ("-m", "pytest", "-p", "no:cacheprovider", *load_plugin, "--opcli-backend=device")
+    done = python(
+        environment, tmp_path, *command, f"-n{workers}", "--dist=each", f"--opcli-device={option}", "a.yaml"
+    )
+    assert f"{4 * workers} passed" in done.stdout, done.stdout + done.stderr
+    accounts = [json.loads(line) for line in (tmp_path / "account.jsonl").read_text().splitlines()]
+    assert len(accounts) == workers
+    assert {account["device"] for account in accounts} == opened

@@ -18,6 +18,12 @@ _HEALTH = re.compile(r"^\s*Health(?: Status)?\s*:\s*(\S.*?)\s*$", re.MULTILINE)
 _PERMISSION = "add the user to the group HwHiAiUser"
 
 
+def visible_devices(environ: Mapping[str, str], root: Path = Path("/")) -> int:
+    """Devices that a process sees: those of ASCEND_RT_VISIBLE_DEVICES, else the device files; 0 where neither says."""
+    named = environ.get("ASCEND_RT_VISIBLE_DEVICES", "")
+    return len([v for v in named.split(",") if v.strip()]) or len(list(root.glob("dev/davinci[0-9]*")))
+
+
 def driver_version(root: Path = Path("/")) -> str:
     """The version that the driver's own file names, empty where there is none."""
     for name in VERSION_FILES:

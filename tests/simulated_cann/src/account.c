@@ -183,8 +183,8 @@ void sim_write_account(const char *at, const SimAccount *account)
             fputs(i ? ", " : "", to);
             write_text(to, lifetime[i]);
         }
-        fprintf(to, "], \"peak_bytes\": %ld, \"launches\": %ld, \"deterministic\": %ld}\n", account->peak,
-                account->launches, account->deterministic);
+        fprintf(to, "], \"peak_bytes\": %ld, \"launches\": %ld, \"deterministic\": %ld, \"device\": %ld}\n",
+                account->peak, account->launches, account->deterministic, account->device);
         fclose(to);
         return;
     }

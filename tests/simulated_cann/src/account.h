@@ -20,7 +20,7 @@ enum {
 
 typedef struct {
     long live[SIM_ACCOUNTS];
-    long peak, launches, deterministic;
+    long peak, launches, deterministic, device; /* device: the last one set, -1 for none */
 } SimAccount;
 
 void sim_write_account(const char *at, const SimAccount *account);

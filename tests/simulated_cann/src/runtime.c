@@ -83,6 +83,7 @@ static int init_count;
 static pid_t init_pid;
 static int64_t process_options[8];
 static bool changed; /* since the last account */
+static int32_t last_device = -1;
 static _Thread_local void *current;
 static _Thread_local int last_error;
 
@@ -490,6 +491,7 @@ static void free_context(void *handle)
     free(context);
 }
 
+
 /* The devices that ASCEND_RT_VISIBLE_DEVICES leaves: reading stops at the first bad id. */
 static int device_count(void)
 {
@@ -536,6 +538,7 @@ aclError aclrtSetDevice(int32_t deviceId)
     if (!devices[deviceId].references++)
         devices[deviceId].context = new_context(deviceId, true);
     current = devices[deviceId].context;
+    last_device = deviceId;
     changed = true;
     sim_unlock();
     return ACL_SUCCESS;
@@ -1159,7 +1162,8 @@ aclError aclrtEventGetTimestamp(aclrtEvent handle, uint64_t *timestamp)
 static void account(const char *at)
 {
     sim_lock();
-    SimAccount sums = {.peak = peak_bytes, .launches = launches, .deterministic = (long)process_options[0]};
+    SimAccount sums = {
+        .peak = peak_bytes, .launches = launches, .deterministic = (long)process_options[0], .device = last_device};
     long *live = sums.live;
     live[LIVE_TENSORS] = live_handles[SIM_TENSOR];
     live[LIVE_SCALARS] = live_handles[SIM_SCALAR];
