@@ -12,6 +12,7 @@ from ascend_opcli.model import Call, Case, Outcome, TensorSpec
 from ascend_opcli.operators.contract import Refusal, Rule, Unsettled, predict, unchecked, words_of
 from ascend_opcli.operators.cost import specs
 from ascend_opcli.operators.evaluate import ReferenceFailure, host_result
+from ascend_opcli.operators.heard import heard
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.status import SUCCESS
 
@@ -94,7 +95,7 @@ def _says_accepted(operator: Operator, case: Case) -> bool:
 def run(operator: Operator, call: Call, overruled: Sequence[str] = ()) -> Outcome:
     """The host result of an accepted call; ``overruled`` are the notes on what the documents' lists refuse in it."""
     try:
-        return Outcome(NAME, outputs=host_result(operator, call), notes=tuple(overruled))
+        return Outcome(NAME, outputs=heard(host_result)(operator, call), notes=tuple(overruled))
     except ReferenceFailure:
         if not overruled:
             raise

@@ -17,6 +17,7 @@ from ascend_opcli.model import Case, HostTimes, Outcome
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.contract import unchecked
 from ascend_opcli.operators.evaluate import host_result
+from ascend_opcli.operators.heard import heard
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import product as product_named
 
@@ -122,7 +123,7 @@ class HostBench:
         ]
         # In the compute dtype, in blocks, the result rounded to each output's dtype.
         run = functools.partial(host_result, operator)
-        stage = host_timing.Stage(calls, run, size, cold=how.cold, clock=self.clock, sample=how.sample)
+        stage = heard(host_timing.Stage)(calls, run, size, cold=how.cold, clock=self.clock, sample=how.sample)
         return _OnHost(stage, operator)
 
 
@@ -132,7 +133,7 @@ class _OnHost:
         self.about = About(HostTimes(first=stage.first), stage.launches, len(stage.calls), stage.flush)
 
     def draw(self) -> float:
-        return self._stage.draw()
+        return heard(self._stage.draw)()
 
     def notes(self) -> list[str]:
         return []

@@ -15,6 +15,7 @@ from ascend_opcli.casefile.tree import Mapping, Node, Scalar, clip
 from ascend_opcli.errors import CaseFileError, OpcliError, UsageError
 from ascend_opcli.model import Case, Where
 from ascend_opcli.operators import custom
+from ascend_opcli.operators.expression import sized_together
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import product
 
@@ -169,7 +170,8 @@ class _Loader:
         defaults = read.section(root, "defaults")
         if defaults is not None:
             keys.check(defaults, "defaults")
-        cases = self.cases(defaults)
+        with sized_together():
+            cases = self.cases(defaults)
         operators = dict.fromkeys(case.operator for case in cases)
         return CaseFile(self.setting.path, tuple(operators), tuple(cases))
 

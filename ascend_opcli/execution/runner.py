@@ -21,6 +21,8 @@ from ascend_opcli.operators.contract import Refusal, predict
 from ascend_opcli.operators.custom import operator_of
 from ascend_opcli.operators.derived import DataFailure
 from ascend_opcli.operators.evaluate import Golden, ReferenceFailure, UndefinedResult, golden
+from ascend_opcli.operators.expression import memory_bound
+from ascend_opcli.operators.heard import heard
 from ascend_opcli.operators.in_blocks import host_outputs, obstacle, streamed_call, streamed_golden
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
@@ -112,7 +114,8 @@ def run_case(
     )
     if reason is None:
         try:
-            result, made = _run(case, settings, executor, result, earlier)
+            with memory_bound(settings.memory_limit):
+                result, made = _run(case, settings, executor, result, earlier)
         except MemoryError as error:
             result = dataclasses.replace(
                 result, verdict=Verdict(Word.SKIP, f"does not fit in memory: {error}")
@@ -203,7 +206,7 @@ def _run(
             if operator.reference is not None:
                 truth = (streamed_golden if lack is not None else golden)(operator, call)
         with clock("judge"):
-            verdict = judge_outputs(
+            verdict = heard(judge_outputs)(
                 case,
                 operator,
                 call,

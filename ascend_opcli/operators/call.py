@@ -9,6 +9,7 @@ from typing import Any
 from ascend_opcli.model import Argument, Attribute, Bound, Call, Case, Derived, Tensor, TensorSpec
 from ascend_opcli.operators.derived import bind, order
 from ascend_opcli.operators.evaluate import result_shapes
+from ascend_opcli.operators.heard import heard
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.signature import Signature
 from ascend_opcli.tensors import layout
@@ -16,6 +17,7 @@ from ascend_opcli.tensors.data import make_tensor
 from ascend_opcli.tensors.hashing import inputs_sha256
 
 
+@heard
 def make_call(case: Case, signature: Signature, product: str) -> Call:
     """The call that a case describes. Its arrays depend on the seed, parameter names, shapes and data alone.
 

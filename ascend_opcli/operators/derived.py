@@ -17,6 +17,7 @@ from ascend_opcli.model import Argument, Attribute, Bound, Derived, Generator, S
 from ascend_opcli.operators import expression_shapes as shapes
 from ascend_opcli.operators.expression import Expression, compile_expression
 from ascend_opcli.operators.expression_functions import FUNCTIONS, Function
+from ascend_opcli.operators.expression_functions import distinct as distinct_values
 from ascend_opcli.operators.expression_shapes import Described, Unknown, shape_of
 from ascend_opcli.operators.signature import Signature
 from ascend_opcli.tensors import data, layout
@@ -180,7 +181,7 @@ class _Draws:
     def unique(self, low: Any, high: Any = None) -> np.ndarray:
         """Different whole numbers of [low, high] in random order; of one array, NumPy's sorted distinct values."""
         if high is None:
-            return np.asarray(np.unique(low))
+            return distinct_values(low)
         count, low = math.prod(self._shape), _plain(low)
         span = _plain(high) - low + 1
         if span < count:

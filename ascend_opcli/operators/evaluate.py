@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Attribute, Call, Shape, Tensor, TensorSpec
+from ascend_opcli.operators.heard import heard
 from ascend_opcli.operators.notes import Notes, pick
 from ascend_opcli.operators.operator import Operator, Undefined
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, round_to, widen
@@ -47,6 +48,7 @@ class UndefinedResult(ReferenceFailure):
     """The call has no defined result: nothing that an operator gives could be wrong."""
 
 
+@heard
 def golden(operator: Operator, call: Call) -> Golden:
     """The reference in float64 on the stored inputs, with the notes that the operator makes of the data."""
     notes = Notes(operator)
@@ -138,6 +140,7 @@ def _results(operator: Operator, values: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
+@heard
 def result_shapes(operator: Operator, call: Call) -> dict[str, Shape | tuple[Shape, ...]]:
     """The shapes of what the reference gives for each output of a call, whatever the call says of them."""
     values = _told(operator, call, np.float64, None, exact=True)

@@ -8,9 +8,11 @@ step would give is worked out from shapes before it is done, so that no text can
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 import operator as op
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -31,7 +33,16 @@ LIVE_BYTES = 1 << 30
 
 LIVE_TIMES = 8
 STEPS = 1 << 37
-"""Steps of one evaluation, an element of a simple function being one: minutes."""
+"""Steps of one evaluation, about a nanosecond each: two minutes."""
+
+SMALL = 1 << 12
+"""Elements of an array whose values are worked out to tell shapes; of larger ones the shape alone is told."""
+
+SIZING_STEPS = 1 << 27
+"""Steps for telling shapes; the cases of a file share them. Where they are used up, the run tells."""
+
+SIZING_NODE = 1 << 10
+"""Steps of looking at one part of an expression, whatever it is."""
 
 CONSTANTS: Mapping[str, float] = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan}
 
@@ -60,7 +71,47 @@ _COMPARE: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Eq: op.eq,
     ast.NotEq: op.ne,
 }
+_SLOW: Mapping[type[ast.AST], int] = {ast.Mod: 16, ast.FloorDiv: 16, ast.Pow: 4}
 _INT64 = range(-(2**63), 2**63)
+
+
+class _Sizing:
+    """What is left of the steps for telling shapes."""
+
+    def __init__(self) -> None:
+        self.left = float(SIZING_STEPS)
+
+    def spend(self, steps: float) -> None:
+        self.left -= steps
+        if self.left < 0:
+            raise Unknown
+
+
+_SIZING: ContextVar[_Sizing | None] = ContextVar("_SIZING", default=None)
+_MEMORY: ContextVar[int | None] = ContextVar("_MEMORY", default=None)
+
+
+@contextlib.contextmanager
+def sized_together() -> Iterator[None]:
+    """Inside, all questions for shapes share one number of steps: a file's cases take no longer than one may."""
+    if _SIZING.get() is not None:
+        yield
+        return
+    token = _SIZING.set(_Sizing())
+    try:
+        yield
+    finally:
+        _SIZING.reset(token)
+
+
+@contextlib.contextmanager
+def memory_bound(limit: int | None) -> Iterator[None]:
+    """Inside, the intermediate values of an evaluation take no more than ``limit`` bytes, where one is given."""
+    token = _MEMORY.set(limit)
+    try:
+        yield
+    finally:
+        _MEMORY.reset(token)
 
 
 class Expression:
@@ -82,23 +133,33 @@ class Expression:
         size = sum(
             a.nbytes for v in used for a in (v if isinstance(v, tuple) else (v,)) if hasattr(a, "nbytes")
         )
-        return _Walk(self, values, self._functions, max(LIVE_BYTES, LIVE_TIMES * size)).value(self._tree)
+        most = max(LIVE_BYTES, LIVE_TIMES * size)
+        limit = _MEMORY.get()
+        most = most if limit is None else min(most, limit)
+        return _Walk(self, values, self._functions, most).value(self._tree)
 
     def with_functions(self, functions: Mapping[str, Function]) -> Expression:
         """The same text with more functions behind its names."""
         return Expression(self.text, self._tree, self.names, {**self._functions, **functions}, self.what)
 
     def shapes(self, /, **values: Any) -> tuple[Shape, ...] | None:
-        """The shapes of the results where ``values`` describes arrays by :class:`Described`; None where values decide.
+        """The shapes of the results where ``values`` describes arrays by :class:`Described`.
 
-        Raises ValueError where the shapes do not fit each other.
+        None where values decide that are not worked out for it: those of large arrays are not, and there is an end to
+        the steps (see :func:`sized_together`). Raises ValueError where the shapes do not fit each other.
         """
         try:
             with np.errstate(all="ignore"):
-                made = _Walk(self, values, self._functions, None).value(self._tree)
+                sizing = _SIZING.get() or _Sizing()
+                made = _Walk(self, values, self._functions, LIVE_BYTES, sizing).value(self._tree)
         except Unknown:
             return None
-        except ArithmeticError as error:  # numbers alone are worked out here
+        except (
+            ArithmeticError,
+            LookupError,
+            TypeError,
+            MemoryError,
+        ) as error:  # small values are worked out here
             raise ValueError(f"{self.what}: {error}") from None
         return tuple(shape_of(v) for v in made) if self.several else (shape_of(made),)
 
@@ -248,16 +309,18 @@ class _Check:
 
 
 class _Walk:
-    """One evaluation, over arrays or, without a bound on bytes, over shapes alone."""
+    """One evaluation, over arrays or, with ``sizing``, over shapes and what small values they hang on."""
 
     def __init__(
         self,
         expression: Expression,
         values: Mapping[str, Any],
         functions: Mapping[str, Function],
-        most: int | None,
+        most: int,
+        sizing: _Sizing | None = None,
     ) -> None:
         self.what, self.values, self.functions, self.most = expression.what, values, functions, most
+        self.sizing = sizing
         self.live = 0
         self.steps = 0.0
 
@@ -270,7 +333,8 @@ class _Walk:
             case ast.BinOp(left=left, op=operation, right=right):
                 function = _power if isinstance(operation, ast.Pow) else _BINARY[type(operation)]
                 rule = shapes.product if isinstance(operation, ast.MatMult) else shapes.elementwise
-                return self.applied(Function(function, rule, 2), [left, right], plain=True)
+                weight = _SLOW.get(type(operation), 1)
+                return self.applied(Function(function, rule, 2, weight=weight), [left, right], plain=True)
             case ast.UnaryOp(op=operation, operand=operand):
                 return self.applied(
                     Function(_UNARY[type(operation)], shapes.elementwise, 1), [operand], plain=True
@@ -316,7 +380,7 @@ class _Walk:
             raise ValueError(f"{self.what} calculates with a tuple; only functions take one")
         if function.concrete:
             made = function.call(*values, **named)
-        elif self.most is None and (function.drawn or any(_described(v) for v in (*values, *named.values()))):
+        elif self.sizing is not None and self.only_shape(self.sizing, function, values, named):
             found = function.shape(*values, **named)
             made = tuple(Described(s) for s in found) if isinstance(found, list) else Described(found)
         else:
@@ -331,26 +395,44 @@ class _Walk:
             return node.value
         return self.value(node)
 
+    def only_shape(
+        self, sizing: _Sizing, function: Function, values: list[Any], named: Mapping[str, Any]
+    ) -> bool:
+        """Whether the shape of a result will do: its values are not there, or too many to be worked out for that."""
+        sizing.spend(SIZING_NODE)
+        if function.drawn or any(_described(v) for v in (*values, *named.values())):
+            return True
+        count, steps = _measure(function, values, named)
+        if count * 8 > self.most:
+            return False  # no run could make it: it is refused
+        if max([count, *map(_count, values)]) > SMALL or steps > SMALL * SMALL:
+            return True
+        sizing.spend(steps)
+        return False
+
     def afford(self, function: Function, values: list[Any], named: Mapping[str, Any]) -> None:
         """Refuse a step whose result or work is beyond all measure, before it is done."""
-        try:
-            found = function.shape(*values, **named)
-            count = sum(map(math.prod, found)) if isinstance(found, list) else math.prod(found)
-        except Unknown as unknown:
-            count = unknown.most or 0
-        given = max(map(_count, values), default=0)
+        count, steps = _measure(function, values, named)
         wide = any(isinstance(v, complex) or getattr(v, "dtype", None) in _COMPLEX for v in values)
-        need = count * (16 if wide else 8)
-        most = self.most if self.most is not None else LIVE_BYTES
-        if self.live + need > most:
+        if self.live + count * (16 if wide else 8) > self.most:
             raise ValueError(
-                f"{self.what} makes a value of {count:,} elements; its intermediate values may take {most:,} bytes"
+                f"{self.what} makes a value of {count:,} elements; its intermediate values may take {self.most:,} bytes"
             )
-        counts = {k: v for k, v in named.items() if k in ("n", "axis")}
-        work = function.work(*values, **counts) if function.work is not None else 0.0
-        self.steps += max(work, max(count, given) * function.weight)
+        self.steps += steps
         if self.steps > STEPS:
             raise ValueError(f"{self.what} takes more than {STEPS:,} steps on inputs of this size")
+
+
+def _measure(function: Function, values: list[Any], named: Mapping[str, Any]) -> tuple[int, float]:
+    """The elements of a result, the most there can be where values decide, and the steps to it."""
+    try:
+        found = function.shape(*values, **named)
+        count = sum(map(math.prod, found)) if isinstance(found, list) else math.prod(found)
+    except Unknown as unknown:
+        count = unknown.most or 0
+    counts = {k: v for k, v in named.items() if k in ("n", "axis")}
+    work = function.work(*values, **counts) if function.work is not None else 0.0
+    return count, max(work, max([count, *map(_count, values)]) * function.weight)
 
 
 _COMPLEX = (np.dtype(np.complex64), np.dtype(np.complex128))

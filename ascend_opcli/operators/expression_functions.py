@@ -69,12 +69,53 @@ _REDUCTIONS: Mapping[str, str] = {
     **dict.fromkeys(["mean", "nanmean", "ptp"], ""),
     **dict.fromkeys(["std", "var", "nanstd", "nanvar"], "ddof"),
 }
-_SORTS = 24
-"""Steps that sorting takes for an element."""
+_SORTS, _SEARCHES = 48, 240
+"""Steps that sorting takes for an element, and looking it up in a sorted array that no cache holds."""
+
+_SLOW: Mapping[str, int] = {
+    **dict.fromkeys(["divmod", "float_power", "floor_divide", "lcm", "mod", "remainder"], 16),
+    **dict.fromkeys(["angle", "cos", "hypot", "ldexp", "sin", "spacing", "where"], 8),
+    **{"i0": 110, "sinc": 20},
+    **{"erf": 180, "erfc": 180, "erfinv": 1400, "sigmoid": 20, "softplus": 20},
+    **{"median": 24, "nanmedian": 24},
+}
+"""Steps of an element where it is many: nanoseconds, as measured."""
+
+PART = 1 << 16
+"""Elements that a function with many temporaries takes at a time."""
 
 
 def _frozen(text: str) -> frozenset[str]:
     return frozenset(text.split())
+
+
+def _in_parts(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function of each element, worked through in parts: its temporaries are not as large as its argument."""
+
+    @functools.wraps(function)
+    def parts(x: Any) -> Any:
+        flat = np.asarray(x).reshape(-1)
+        if flat.size <= PART:
+            return function(x)
+        first = function(flat[:PART])
+        made = np.empty(flat.size, first.dtype)
+        made[:PART] = first
+        for start in range(PART, flat.size, PART):
+            made[start : start + PART] = function(flat[start : start + PART])
+        return made.reshape(np.shape(x))
+
+    return parts
+
+
+def distinct(x: Any) -> np.ndarray:
+    """NumPy's unique by sorting: its newer hash table takes 50 times as long for many distinct values."""
+    ordered = np.sort(np.asarray(x), axis=None)
+    if not ordered.size:
+        return ordered
+    new = np.concatenate(([True], ordered[1:] != ordered[:-1]))
+    if ordered.dtype.kind in "fc":
+        new[1:] &= ~np.isnan(ordered[:-1])  # NaN, all of it at the end, stands once
+    return np.asarray(ordered[new])
 
 
 def _array(x: Any) -> np.ndarray:
@@ -164,23 +205,28 @@ def _table() -> dict[str, Function]:
     made: dict[str, Function] = {}
     for name in _ELEMENTWISE:
         function = getattr(np, name)
-        made[name] = Function(function, shapes.elementwise, function.nin, elementwise=True)
+        weight = _SLOW.get(name, 2)
+        made[name] = Function(function, shapes.elementwise, function.nin, elementwise=True, weight=weight)
     for name, (positional, keywords) in _MORE_ELEMENTWISE.items():
         rule = shapes.elementwise if name in ("where", "clip", "isclose") else shapes.same
-        made[name] = Function(getattr(np, name), rule, positional, _frozen(keywords), elementwise=True)
+        function = _in_parts(getattr(np, name)) if name in ("i0", "sinc") else getattr(np, name)
+        weight = _SLOW.get(name, 4)
+        made[name] = Function(function, rule, positional, _frozen(keywords), elementwise=True, weight=weight)
     for name in ("erf", "erfc", "erfinv", "sigmoid", "softplus"):
-        made[name] = Function(getattr(special, name), shapes.same, 1, elementwise=True, weight=8)
+        function = _in_parts(getattr(special, name))
+        made[name] = Function(function, shapes.same, 1, elementwise=True, weight=_SLOW[name])
     for name in ("divmod", "frexp", "modf"):
-        made[name] = Function(getattr(np, name), shapes.pair, getattr(np, name).nin)
+        weight = _SLOW.get(name, 4)
+        made[name] = Function(getattr(np, name), shapes.pair, getattr(np, name).nin, weight=weight)
     for name in ("float16", "bfloat16", "float32", "float64"):
-        made[name] = Function(_rounded(name), shapes.same, 1, elementwise=True, weight=4)
+        made[name] = Function(_in_parts(_rounded(name)), shapes.same, 1, elementwise=True, weight=12)
     for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
-        made[name] = Function(_rounded(name), shapes.same, 1, elementwise=True, weight=4)
+        made[name] = Function(_in_parts(_rounded(name)), shapes.same, 1, elementwise=True, weight=12)
     for name, keywords in _REDUCTIONS.items():
-        keywords = f"axis keepdims {keywords}"
-        made[name] = Function(_quiet(getattr(np, name)), shapes.reduced, 2, _frozen(keywords), weight=2)
+        frozen, weight = _frozen(f"axis keepdims {keywords}"), _SLOW.get(name, 4)
+        made[name] = Function(_quiet(getattr(np, name)), shapes.reduced, 2, frozen, weight=weight)
     for name in ("cumprod", "cumsum", "nancumprod", "nancumsum"):
-        made[name] = Function(getattr(np, name), shapes.running, 2, _frozen("axis"))
+        made[name] = Function(getattr(np, name), shapes.running, 2, _frozen("axis"), weight=6)
     made["average"] = Function(np.average, shapes.reduced, 2, _frozen("axis weights keepdims"), weight=4)
     for name in ("quantile", "percentile", "nanquantile", "nanpercentile"):
         made[name] = Function(
@@ -189,13 +235,13 @@ def _table() -> dict[str, Function]:
     made["sort"] = Function(np.sort, shapes.same, 2, _frozen("axis"), weight=_SORTS)
     # Equal values in a fixed order: what quicksort leaves is the machine's.
     stable = functools.partial(np.argsort, kind="stable")
-    made["argsort"] = Function(stable, shapes.same, 2, _frozen("axis"), weight=_SORTS)
-    made["unique"] = Function(np.unique, shapes.picked, 1, weight=_SORTS)
-    made["flatnonzero"] = Function(np.flatnonzero, shapes.picked, 1)
+    made["argsort"] = Function(stable, shapes.same, 2, _frozen("axis"), weight=3 * _SORTS)
+    made["unique"] = Function(distinct, shapes.picked, 1, weight=_SORTS)
+    made["flatnonzero"] = Function(np.flatnonzero, shapes.picked, 1, weight=3)
     made["compress"] = Function(np.compress, shapes.compressed, 3, _frozen("axis"))
-    made["searchsorted"] = Function(np.searchsorted, shapes.second, 2, _frozen("side"), weight=_SORTS)
-    made["digitize"] = Function(np.digitize, shapes.same, 2, _frozen("right"), weight=_SORTS)
-    made["interp"] = Function(np.interp, shapes.same, 3, _frozen("left right"), weight=_SORTS)
+    made["searchsorted"] = Function(np.searchsorted, shapes.second, 2, _frozen("side"), weight=_SEARCHES)
+    made["digitize"] = Function(np.digitize, shapes.same, 2, _frozen("right"), weight=_SEARCHES)
+    made["interp"] = Function(np.interp, shapes.same, 3, _frozen("left right"), weight=_SEARCHES)
     made["bincount"] = Function(np.bincount, shapes.binned, 1, _frozen("weights minlength"))
     made["diff"] = Function(np.diff, shapes.differences, 3, _frozen("n axis"), work=_diff_work)
     made["trace"] = Function(np.trace, shapes.traced, 1)
@@ -227,7 +273,7 @@ def _table() -> dict[str, Function]:
     made["inner"] = Function(np.inner, shapes.inner, 2, work=_inner_work)
     made["outer"] = Function(np.outer, shapes.outer, 2)
     made["kron"] = Function(np.kron, shapes.kron, 2)
-    made["cross"] = Function(np.cross, shapes.crossed, 2)
+    made["cross"] = Function(np.cross, shapes.crossed, 2, weight=30)
     made["einsum"] = Function(
         _einsum,
         shapes.summed,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import math
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -31,6 +30,7 @@ from ascend_opcli.model import (
 )
 from ascend_opcli.operators.evaluate import Golden, ReferenceFailure
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.status.message_pattern import pattern
 from ascend_opcli.tensors import files
 from ascend_opcli.tensors.data import generate
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, widen
@@ -79,7 +79,7 @@ def judge_status(case: Case, outcome: Outcome) -> Verdict | None:
         return Verdict(Word.FAIL, f"{wanted}, got {got}{told}")
     if outcome.phase is not expected.phase:
         return Verdict(Word.FAIL, f"{wanted}, got it in phase {outcome.phase.value}{told}")
-    if expected.message is not None and not re.search(expected.message, outcome.message):
+    if expected.message is not None and not pattern(expected.message).found_in(outcome.message):
         return Verdict(
             Word.FAIL, f"{got} as expected, but its text does not match '{expected.message}'{told}"
         )
