@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
 from ascend_opcli.casefile import keys, read, values
 from ascend_opcli.casefile.tree import Mapping, Node, Scalar, Sequence, clip
-from ascend_opcli.model import Attribute, Data, FromFile, Number, Shape, TensorSpec
-from ascend_opcli.operators.operator import Default, Operator, same
+from ascend_opcli.model import Attribute, FromFile, Number, Shape, TensorSpec
+from ascend_opcli.operators.operator import Arguments, Default, Operator, same
 from ascend_opcli.operators.signature import Param
 from ascend_opcli.tensors import files, layout
 from ascend_opcli.tensors.dtypes import canonical
@@ -73,8 +74,11 @@ class Short:
         return made[1] if made is not None else None
 
 
-def view(node: Mapping, dtype: str, shape: Shape, data: Data | None, what: str) -> TensorSpec:
-    """A tensor of that dtype and shape with the layout, strides and format that its mapping gives."""
+def view(node: Mapping, dtype: str, shape: Shape, what: str, format: str) -> TensorSpec:
+    """A tensor of that dtype and shape, without data, with the layout and strides that its mapping gives.
+
+    ``format`` is that of a mapping that names none.
+    """
     written = node.get("layout")
     strides = node.get("strides")
     offset = node.get("offset")
@@ -95,7 +99,7 @@ def view(node: Mapping, dtype: str, shape: Shape, data: Data | None, what: str) 
         if "storage_shape" in str(error) and storage is not None:
             at = storage
         raise at.error(f"{what}: {error}") from None
-    return TensorSpec(dtype, shape, data, steps, start, held, word, _format(style, what) if style else "ND")
+    return TensorSpec(dtype, shape, None, steps, start, held, word, _format(style, what) if style else format)
 
 
 def _format(node: Node, what: str) -> str:
@@ -134,15 +138,13 @@ def tensor(node: Node, param: Param, short: Short, folder: Path) -> TensorSpec:
     if dtype is None or shape is None:
         raise node.error(f"{what} needs a {' and a '.join(missing)}")
     # The view first: its limit on the number of elements keeps absurd shapes away from the data.
-    spec = view(node, dtype, shape, None, what)
+    spec = view(node, dtype, shape, what, short.operator.input_format(what, shape))
     made = (
         values.data(content, dtype, shape, folder, what)
         if content is not None
         else short.operator.default_data(what, dtype)
     )
-    return TensorSpec(
-        dtype, shape, made, spec.strides, spec.offset, spec.storage_shape, spec.layout, spec.format
-    )
+    return dataclasses.replace(spec, data=made)
 
 
 def _by_content(
@@ -188,32 +190,34 @@ def inputs(
     return tuple(made)
 
 
-def output(node: Node | None, param: Param, inferred: tuple[str, Shape]) -> TensorSpec | None:
+def output(node: Node | None, param: Param, operator: Operator, made: Arguments) -> TensorSpec | None:
     """An output: inferred, with those parts that the case overrides; null is the null pointer."""
     if isinstance(node, Scalar) and node.value is None:
         return None
-    return _inferred(inferred) if node is None else _overridden(node, param.name, inferred)
+    if node is None:
+        return operator.default_output(param.name, made)
+    return _overridden(node, param.name, operator.infer_output(param.name, made), operator, made)
 
 
 def output_list(
-    node: Node | None, param: Param, inferred: tuple[tuple[str, Shape], ...]
+    node: Node | None, param: Param, operator: Operator, made: Arguments
 ) -> tuple[TensorSpec, ...] | None:
     """A list of outputs, each like :func:`output`; a mapping stands for a list of that one."""
     if isinstance(node, Scalar) and node.value is None:
         return None
     if node is None:
-        return tuple(_inferred(own) for own in inferred)
+        return operator.default_members(param.name, made)
     items = node.items if isinstance(node, Sequence) else (node,)
-    each = [inferred[min(i, len(inferred) - 1)] if inferred else ("float32", (1,)) for i in range(len(items))]
-    return tuple(_overridden(item, param.name, own) for item, own in zip(items, each, strict=True))
+    inferred = operator.infer_members(param.name, made) or (("float32", (1,)),)
+    return tuple(
+        _overridden(item, param.name, inferred[min(i, len(inferred) - 1)], operator, made)
+        for i, item in enumerate(items)
+    )
 
 
-def _inferred(dtype_and_shape: tuple[str, Shape]) -> TensorSpec:
-    dtype, shape = dtype_and_shape
-    return TensorSpec(dtype, shape, None, *layout.resolve(shape))
-
-
-def _overridden(node: Node, what: str, inferred: tuple[str, Shape]) -> TensorSpec:
+def _overridden(
+    node: Node, what: str, inferred: tuple[str, Shape], operator: Operator, made: Arguments
+) -> TensorSpec:
     if not isinstance(node, Mapping):
         raise node.error(f"the output {what} takes dtype, shape and layout, or null, not {node.kind}")
     if "data" in node.entries:
@@ -227,7 +231,7 @@ def _overridden(node: Node, what: str, inferred: tuple[str, Shape]) -> TensorSpe
         dtype = read.by(written, canonical, f"dtype of {what}")
     if dims is not None:
         shape = read.sizes(dims, f"shape of {what}")
-    spec = view(node, dtype, shape, None, what)
+    spec = view(node, dtype, shape, what, operator.output_format(what, shape, made))
     refuse_overlap(node, spec, what)
     return spec
 

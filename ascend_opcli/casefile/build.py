@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import re
 from collections.abc import Callable
@@ -135,10 +136,9 @@ def _arguments(node: Mapping, operator: Operator, folder: Path) -> dict[str, Arg
         if param.io == "out":
             written = outputs.get(param.name) if outputs is not None else None
             if param.is_list:
-                members = operator.infer_members(param.name, made)
-                made[param.name] = arguments.output_list(written, param, members)
+                made[param.name] = arguments.output_list(written, param, operator, made)
             else:
-                made[param.name] = arguments.output(written, param, operator.infer_output(param.name, made))
+                made[param.name] = arguments.output(written, param, operator, made)
     return {p.name: made[p.name] for p in signature.params}
 
 
@@ -249,8 +249,9 @@ def _default_input(
     if shape is None:
         return None
     dtype, dims = shape
-    data = operator.default_data(param.name, dtype)
-    spec = arguments.view(Mapping(node.file, node.line, node.column, {}, {}), dtype, dims, data, param.name)
+    blank = Mapping(node.file, node.line, node.column, {}, {})
+    spec = arguments.view(blank, dtype, dims, param.name, operator.input_format(param.name, dims))
+    spec = dataclasses.replace(spec, data=operator.default_data(param.name, dtype))
     return (spec,) if param.is_list else spec
 
 

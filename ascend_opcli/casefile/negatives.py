@@ -9,17 +9,13 @@ from ascend_opcli.model import (
     Argument,
     Attribute,
     Case,
-    Data,
     ExpectedStatus,
     Phase,
-    Shape,
-    TensorSpec,
     Where,
 )
 from ascend_opcli.operators.contract import NO_KERNEL, Refusal, Variation, predict, refusals
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
-from ascend_opcli.tensors.layout import resolve
 
 PATH = "<negatives>"
 
@@ -60,7 +56,7 @@ def ordinary_case(operator: Operator, product: str) -> Case | None:
             if made is None:
                 arguments[param.name] = None
                 continue
-            spec = _spec(*made, operator.default_data(param.name, made[0]))
+            spec = operator.default_input(param.name, *made)
             arguments[param.name] = (spec,) if param.is_list else spec
         elif not param.is_tensor:
             if param.name not in values:
@@ -68,15 +64,10 @@ def ordinary_case(operator: Operator, product: str) -> Case | None:
             arguments[param.name] = Attribute(values[param.name])
     for param in operator.signature.params:
         if param.is_tensor and not param.is_input:
-            spec = _spec(*operator.infer_output(param.name, arguments), None)
+            spec = operator.default_output(param.name, arguments)
             arguments[param.name] = (spec,) if param.is_list else spec
     ordered = {p.name: arguments[p.name] for p in operator.signature.params}
     return Case(PATH, "ordinary", operator.name, ordered, Where(PATH, 1, 1), product=product)
-
-
-def _spec(dtype: str, shape: Shape, data: Data | None) -> TensorSpec:
-    strides, offset, storage, layout = resolve(shape)
-    return TensorSpec(dtype, shape, data, strides, offset, storage, layout)
 
 
 def _vary(operator: Operator, base: Case, variation: Variation, kind: str, status: ExpectedStatus) -> Case:

@@ -22,7 +22,6 @@ from ascend_opcli.model import (
     Generator,
     Number,
     Phase,
-    Shape,
     StandardChoice,
     TensorSpec,
     Values,
@@ -143,8 +142,7 @@ def _short_inputs(operator: Operator, case_form: tuple[str, tuple[int, ...]]) ->
         if form is None:
             made[name] = None
             continue
-        dtype, shape = form
-        spec = TensorSpec(dtype, shape, operator.default_data(name, dtype), *layout.resolve(shape))
+        spec = operator.default_input(name, *form)
         made[name] = (spec,) if operator.signature[name].is_list else spec
     return made
 
@@ -159,20 +157,21 @@ def _input_text(argument: Argument, operator: Operator, param: Param) -> str:
         return "null"
     if not isinstance(argument, TensorSpec) or argument.data is None:
         raise _Unsaid
-    text = _view_text(argument)
+    text = _view_text(argument, operator.format_to_say(param.name, argument, {}))
     if _same(argument.data, operator.default_data(param.name, argument.dtype)):
         return text
     return f"{text}:{_data_text(argument.data)}"
 
 
-def _view_text(spec: TensorSpec) -> str:
+def _view_text(spec: TensorSpec, format: str | None) -> str:
+    """A tensor without its data, with its format where it must be said."""
     if spec.layout not in layout.LAYOUTS:
         raise _Unsaid
     plain = layout.resolve(spec.shape, layout=spec.layout)
     if plain != (spec.strides, spec.offset, spec.storage_shape, spec.layout):
         raise _Unsaid
     at = "" if spec.layout == "contiguous" else f"@{spec.layout}"
-    at += "" if spec.format == "ND" else f"@{spec.format}"
+    at += "" if format is None else f"@{format}"
     return f"{spec.dtype}[{','.join(map(str, spec.shape))}]{at}"
 
 
@@ -242,21 +241,17 @@ def _outputs(case: Case, operator: Operator) -> list[str]:
         if param.io == "inout":
             continue
         argument = case.arguments[param.name]
-        inferred: Argument
-        if param.is_list:
-            inferred = tuple(_spec(*own) for own in operator.infer_members(param.name, case.arguments))
-        else:
-            inferred = _spec(*operator.infer_output(param.name, case.arguments))
-        if _same(argument, inferred):
+        default_of = operator.default_members if param.is_list else operator.default_output
+        if _same(argument, default_of(param.name, case.arguments)):
             continue
-        if argument is not None and not isinstance(argument, TensorSpec):
+        if argument is None:
+            words += ["--out", f"{param.name}=null"]
+            continue
+        if not isinstance(argument, TensorSpec):
             raise _Unsaid
-        words += ["--out", f"{param.name}={'null' if argument is None else _view_text(argument)}"]
+        format = operator.format_to_say(param.name, argument, case.arguments)
+        words += ["--out", f"{param.name}={_view_text(argument, format)}"]
     return words
-
-
-def _spec(dtype: str, shape: Shape) -> TensorSpec:
-    return TensorSpec(dtype, shape, None, *layout.resolve(shape))
 
 
 def _expect(status: ExpectedStatus) -> list[str]:

@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -132,17 +133,22 @@ class Saver:
         _if_given(source, signature=case.signature)
         if case.standard is not None and case.standard.origin != OF_EXPECT and self.standard is None:
             source["standard"] = self._rule(case.standard, failure, stored)
-        signature = failure.operator.signature
+        operator, signature = failure.operator, failure.operator.signature
+
+        def view(name: str, spec: TensorSpec) -> Source:
+            return _view(spec, operator.format_to_say(name, spec, case.arguments))
+
         source["inputs"] = {
-            p.name: stored.argument("input", p.name, call.arguments[p.name]) for p in signature.inputs
+            p.name: stored.argument("input", p.name, call.arguments[p.name], partial(view, p.name))
+            for p in signature.inputs
         }
         source["attrs"] = {p.name: _attribute(call.arguments[p.name]) for p in signature.attributes}
         source["outputs"] = {
-            name: [_view(s) for s in spec]
+            name: [view(name, s) for s in spec]
             if isinstance(spec, tuple)
             else None
             if spec is None
-            else _view(spec)
+            else view(name, spec)
             for name, spec in call.outputs.items()
             if name not in source["inputs"]
         }
@@ -251,14 +257,14 @@ class _Stored:
         self.arrays[key] = np.asarray(files.as_bits(array), order="C")
         return f"{self.name}.npz:{key}"
 
-    def argument(self, group: str, name: str, bound: object) -> Any:
-        """A tensor as a mapping of the case file, a list of them, or null."""
+    def argument(self, group: str, name: str, bound: object, view: Callable[[TensorSpec], Source]) -> Any:
+        """A tensor as a mapping of the case file, which ``view`` begins, a list of them, or null."""
         if isinstance(bound, tuple):
-            return [self.argument(group, f"{name}.{i}", item) for i, item in enumerate(bound)]
+            return [self.argument(group, f"{name}.{i}", item, view) for i, item in enumerate(bound)]
         if not isinstance(bound, Tensor):
             return None
         place = self.add(_key(group, name), layout.view(bound))
-        return {**_view(bound.spec), "data": {"file": place}}
+        return {**view(bound.spec), "data": {"file": place}}
 
 
 # --- names --------------------------------------------------------------------------------------------------
@@ -310,8 +316,8 @@ def _if_given(source: Source, **values: Any) -> None:
     source.update({key: value for key, value in values.items() if value})
 
 
-def _view(spec: TensorSpec) -> Source:
-    """A tensor without its data: dtype, shape, and what is not contiguous about it."""
+def _view(spec: TensorSpec, format: str | None) -> Source:
+    """A tensor without its data: dtype, shape, what is not contiguous about it, and ``format`` where one is given."""
     made: Source = {"dtype": spec.dtype, "shape": list(spec.shape)}
     if spec.layout == "strided":
         made["strides"] = list(spec.strides)
@@ -322,8 +328,7 @@ def _view(spec: TensorSpec) -> Source:
     plain = layout.resolve(spec.shape, layout=spec.layout, strides=strides, offset=spec.offset)
     if plain[2] != spec.storage_shape:
         made["storage_shape"] = list(spec.storage_shape)
-    if spec.format != "ND":
-        made["format"] = spec.format
+    _if_given(made, format=format)
     return made
 
 

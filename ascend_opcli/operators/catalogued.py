@@ -39,7 +39,7 @@ class Documented:
 class Correction:
     """One place where a document is known to be wrong: what counts instead, and the public source of that.
 
-    ``field`` is dtypes, ranks, optional (of a parameter) or entry (of the operator: hand-written, though its
+    ``field`` is dtypes, formats, ranks, optional (of a parameter) or entry (of the operator: hand-written, though its
     parameters read like a generated one's).
     """
 
@@ -142,6 +142,8 @@ def _corrected(documented: Documented, found: Sequence[Correction]) -> Documente
             continue
         if correction.field == "dtypes":
             documented = dataclasses.replace(documented, dtypes=tuple(map(str, correction.value)))
+        elif correction.field == "formats":
+            documented = dataclasses.replace(documented, formats=tuple(map(str, correction.value)))
         elif correction.field == "ranks":
             low, high = map(int, correction.value)
             documented = dataclasses.replace(documented, ranks=(low, high))
@@ -198,6 +200,7 @@ def operator(name: str) -> Operator:
         generated=bool(found.generated_by),
         defaults=kernels.defaults(found.signature.params, found.generated_by),
         outputs=output_rules(found),
+        formats={d.param.name: d.formats for d in found.params if d.formats},
         custom=found.products is None,
     )
 

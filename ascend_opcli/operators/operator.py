@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ascend_opcli.model import Argument, Attribute, Data, Fill, Generator, Shape, TensorSpec
+from ascend_opcli.operators.formats import following, usual
 from ascend_opcli.operators.products import PRODUCTS
 from ascend_opcli.operators.signature import Signature, parse
-from ascend_opcli.tensors.layout import is_shape
+from ascend_opcli.tensors.layout import is_shape, resolve
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,9 +75,9 @@ class Operator:
     for which both sides of a threshold are right, and the values of the other side; they are those of the output
     ``either_of``, of every output where that is None. ``flat_like`` names inputs that the kernel reads as flat
     memory of another's size. ``sample_shape`` and ``sample_attributes``
-    make an ordinary call of it. ``operations`` and ``moved`` count what a call does and the bytes that it touches,
-    where :mod:`cost` cannot know. ``generic`` marks a contract made of the documents' lists
-    alone. ``custom`` marks an operator that nobody has documented,
+    make an ordinary call of it. ``formats`` are those that the documents list for a tensor. ``operations`` and
+    ``moved`` count what a call does and the bytes that it touches, where :mod:`cost` cannot know. ``generic`` marks a
+    contract made of the documents' lists alone. ``custom`` marks an operator that nobody has documented,
     ``declared`` one whose signature came from a prototype and is not the catalog's. ``own`` says where a reference
     that is not built in comes from, ``remarks`` what a report should say of it. ``open_outputs``: nobody has said
     which shape outputs have, so that they take that of the reference's result.
@@ -94,6 +95,7 @@ class Operator:
     defaults: Mapping[str, Default] = field(default_factory=dict)
     held: Mapping[str, str] = field(default_factory=dict)
     outputs: Mapping[str, OutputRule] = field(default_factory=dict)
+    formats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     short: Mapping[str, TensorRule] = field(default_factory=dict)
     data: Mapping[str, Data] = field(default_factory=dict)
     compute: str = "float32"
@@ -152,6 +154,36 @@ class Operator:
             return Generator("integers", (-100, 100))
         return Generator("normal", (0.0, 1.0))
 
+    def default_input(self, name: str, dtype: str, shape: Shape) -> TensorSpec:
+        """An input of which a case gives dtype and shape alone."""
+        return _plain(dtype, shape, self.default_data(name, dtype), self.input_format(name, shape))
+
+    def default_output(self, name: str, arguments: Arguments) -> TensorSpec:
+        """An output that the case leaves out. Never fails."""
+        dtype, shape = self.infer_output(name, arguments)
+        return _plain(dtype, shape, None, self.output_format(name, shape, arguments))
+
+    def default_members(self, name: str, arguments: Arguments) -> tuple[TensorSpec, ...]:
+        """The members of a list of outputs that the case leaves out. Never fails."""
+        members = self.infer_members(name, arguments)
+        return tuple(_plain(d, s, None, self.output_format(name, s, arguments)) for d, s in members)
+
+    def input_format(self, name: str, shape: Shape) -> str:
+        """The format of an input for which the case names none."""
+        return usual(self.formats.get(name, ()), len(shape))
+
+    def output_format(self, name: str, shape: Shape, arguments: Arguments) -> str:
+        """The format of an output for which the case names none."""
+        specs = (first_spec(arguments.get(p.name)) for p in self.signature.inputs)
+        return following(self.formats.get(name, ()), shape, (s for s in specs if s is not None))
+
+    def format_to_say(self, name: str, spec: TensorSpec, arguments: Arguments) -> str | None:
+        """The format of a tensor of a call as it must be written; None where it has it by itself."""
+        made = self.input_format(name, spec.shape)
+        if not self.signature[name].is_input:
+            made = self.output_format(name, spec.shape, arguments)
+        return spec.format if spec.format != made else None
+
     def infer_output(self, name: str, arguments: Arguments) -> tuple[str, Shape]:
         """Dtype and shape of an output that the case leaves out. Never fails: see the fall-backs."""
         made = self._inferred(name, arguments)
@@ -205,6 +237,11 @@ class Operator:
     def supports(self, product: str) -> bool:
         """Whether the documents list the product."""
         return self.products.get(product, False)
+
+
+def _plain(dtype: str, shape: Shape, data: Data | None, format: str) -> TensorSpec:
+    strides, offset, storage, layout = resolve(shape)
+    return TensorSpec(dtype, shape, data, strides, offset, storage, layout, format)
 
 
 def snake(name: str) -> str:

@@ -20,6 +20,7 @@ from ascend_opcli.operators.contract import (
     reshaped,
     retyped,
 )
+from ascend_opcli.operators.formats import RANK_OF_FORMAT
 from ascend_opcli.operators.operator import Arguments, Operator, first_spec
 
 MOST_MIXED = 256
@@ -27,13 +28,6 @@ MOST_MIXED = 256
 
 MOST_RANK = 8
 """The rank that an aclTensor can have at most."""
-
-RANK_OF_FORMAT = {
-    **{"NC": 2, "NCL": 3, "NLC": 3},
-    **{"NCHW": 4, "NHWC": 4, "HWCN": 4, "CHWN": 4},
-    **{"NCDHW": 5, "NDHWC": 5, "DHWCN": 5},
-}
-"""The formats that name their axes; ND fits every rank."""
 
 
 @dataclass(frozen=True, slots=True)

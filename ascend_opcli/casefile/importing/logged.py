@@ -126,10 +126,13 @@ def tensor(
     offset: int,
     dtype: str,
     *,
-    format: str = "ND",
+    format: str | None,
     storage: Sequence[int] | None = None,
 ) -> dict[str, Any]:
-    """A tensor in the grammar of case files; what is contiguous stays short."""
+    """A tensor in the grammar of case files; what is contiguous stays short.
+
+    ``format`` is None where the log has none.
+    """
     made: dict[str, Any] = {"dtype": dtype, "shape": list(shape)}
     if list(strides) != list(resolve(shape)[0]):
         made["strides"] = list(strides)
@@ -137,7 +140,7 @@ def tensor(
         made["offset"] = offset
     if storage is not None:
         made["storage_shape"] = list(storage)
-    if format != "ND":
+    if format is not None:
         made["format"] = format
     return made
 

@@ -18,10 +18,11 @@ from ascend_opcli.casefile.importing.write import printable
 from ascend_opcli.casefile.importing.written import Written, arguments
 from ascend_opcli.casefile.tree import clip
 from ascend_opcli.errors import CaseFileError, OpcliError
-from ascend_opcli.model import Case, Where
+from ascend_opcli.model import Argument, Case, TensorSpec, Where
 from ascend_opcli.operators.catalog import UnknownOperator
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.signature import Param
+from ascend_opcli.tensors.layout import resolve
 
 MAX_CALLS = 5_000
 """Different calls of one log."""
@@ -173,6 +174,7 @@ class Gathered:
                 raise Lost(call.lost)
             operator = self._builder.resolve(call.operator)
             body = arguments(operator, _placed(call, operator))
+            _leave_out_formats(operator, body)
         except UnknownOperator as error:
             return Written(name, where, call.operator, None, f"{error}; or give its prototype by --signature")
         except (Lost, NotDefined) as error:
@@ -182,6 +184,22 @@ class Gathered:
         # Nobody says that a logged call was accepted.
         body.pop("expect", None)
         return Written(name, where, operator.name, body)
+
+
+def _leave_out_formats(operator: Operator, body: dict[str, Any]) -> None:
+    """Drop the formats that the tensors of a case have by themselves."""
+    sections = [body.get(key, {}) for key in ("inputs", "outputs")]
+    specs: dict[str, Argument] = {}
+    for name, written in (item for section in sections for item in section.items()):
+        members = written if isinstance(written, list) else [written]
+        for made in (m for m in members if m is not None):
+            shape = tuple(made["shape"])
+            logged_as = made.pop("format", None)
+            own = logged_as or operator.input_format(name, shape)
+            spec = TensorSpec(made["dtype"], shape, None, *resolve(shape), format=own)
+            specs.setdefault(name, spec)
+            if logged_as is not None and operator.format_to_say(name, spec, specs) is not None:
+                made["format"] = logged_as
 
 
 def _placed(call: Logged, operator: Operator) -> dict[str, Given]:

@@ -154,7 +154,7 @@ class _Reader:
             made |= {key: given[key] for key in ("strides", "offset", "storage_shape") if key in given}
             if "strides" not in given and "layout" in given:
                 made["layout"] = given["layout"]
-        if given.get("format", "ND") != "ND":
+        if "format" in given:
             made["format"] = given["format"]
         digest = entry.get("sha256")
         if isinstance(digest, Scalar) and _sha256(digest, path) != digest.text.lower():

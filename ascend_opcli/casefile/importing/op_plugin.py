@@ -160,7 +160,8 @@ def _listed(part: Part, text: str) -> Given:
 
 
 def _tensor(part: Part, text: str) -> dict[str, object]:
-    style, storage = "ND", None
+    style: str | None = None
+    storage = None
     if part.detail:
         number, held = _FORMAT.search(part.detail), _STORAGE.search(part.detail)
         if number is not None:

@@ -10,7 +10,9 @@ from ascend_opcli.casefile.new.groups import Group, Point, case_of, plain, tenso
 from ascend_opcli.casefile.new.smoke import Commented, first_dtype
 from ascend_opcli.model import Argument, Attribute, TensorSpec
 from ascend_opcli.operators.contract import NO_KERNEL, Variation, predict, refusals
+from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import PRODUCTS
+from ascend_opcli.operators.signature import Param
 
 DIMS = (2, 3, 2, 2, 2, 2, 2, 2)
 
@@ -66,14 +68,14 @@ def _case(
     sections: dict[str, dict[str, Any]] = {
         key: dict(case.get(key, {})) for key in ("inputs", "attrs", "outputs")
     }
+    arguments = {**base, **variation.changes}
     for param in calls.operator.signature.params:
         changed = param.name in variation.changes
-        argument = variation.changes.get(param.name, base[param.name])
+        argument = arguments[param.name]
         if param.is_tensor:
-            if param.is_input and changed:
-                sections["inputs"][param.name] = _tensor(argument, param.is_list)
-            elif not param.is_input:
-                sections["outputs"][param.name] = _tensor(argument, param.is_list)
+            if changed or not param.is_input:
+                section = sections["inputs" if param.is_input else "outputs"]
+                section[param.name] = _tensor(calls.operator, param, arguments)
         elif changed:
             sections["attrs"][param.name] = plain(argument) if isinstance(argument, Attribute) else None
     for key, section in sections.items():
@@ -87,9 +89,11 @@ def _case(
     return case
 
 
-def _tensor(argument: Argument, is_list: bool) -> Any:
+def _tensor(operator: Operator, param: Param, arguments: dict[str, Argument]) -> Any:
+    def text(spec: TensorSpec) -> dict[str, Any]:
+        return tensor_of(spec, operator.format_to_say(param.name, spec, arguments))
+
+    argument = arguments[param.name]
     if isinstance(argument, TensorSpec):
-        return [tensor_of(argument)] if is_list else tensor_of(argument)
-    if isinstance(argument, tuple):
-        return [tensor_of(spec) for spec in argument]
-    return None
+        return [text(argument)] if param.is_list else text(argument)
+    return [text(spec) for spec in argument] if isinstance(argument, tuple) else None

@@ -114,7 +114,7 @@ class Calls:
         dtype: str,
         shape: Shape,
         attributes: Mapping[str, Default] | None = None,
-        format: str = "ND",
+        format: str | None = None,
     ) -> dict[str, Argument] | None:
         """Every parameter of a call, None where the operator cannot follow this dtype and shape."""
         try:
@@ -131,20 +131,23 @@ class Calls:
             word = column.get(param.name) or self._dtype(param, own[0])
             dims = own[1] if self.known else self._ranked(param, own[1])
             lists = self.documented(param.name)
-            style = format if lists is None or format in lists.formats else "ND"
+            own_format = self.operator.input_format(param.name, dims)
+            style = format if format and (lists is None or format in lists.formats) else own_format
             spec = tensor(word, dims, self.data(param.name, word, dtype), style)
             made[param.name] = (spec,) if param.is_list else spec
         for param in self.operator.signature.attributes:
             made[param.name] = self._attribute(param, attributes or {})
         for param in self.operator.signature.outputs:
             if param.is_list and not param.is_input:
-                members = self.operator.infer_members(param.name, made)
-                made[param.name] = tuple(tensor(word, dims, None) for word, dims in members)
+                made[param.name] = self.operator.default_members(param.name, made)
+            elif self.known and not param.is_input:
+                made[param.name] = self.operator.default_output(param.name, made)
             elif not param.is_input:
                 word, dims = self.operator.infer_output(param.name, made)
-                if not self.known:
-                    word, dims = column.get(param.name) or self._dtype(param, word), self._ranked(param, dims)
-                made[param.name] = tensor(word, dims, None)
+                word, dims = column.get(param.name) or self._dtype(param, word), self._ranked(param, dims)
+                made[param.name] = tensor(
+                    word, dims, None, self.operator.output_format(param.name, dims, made)
+                )
         return {p.name: made[p.name] for p in self.operator.signature.params}
 
     def taken(self, arguments: Arguments | None) -> bool:

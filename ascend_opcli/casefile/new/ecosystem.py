@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from ascend_opcli.casefile.new.groups import Group, Point, case_of
 from ascend_opcli.casefile.new.pairwise import pairwise
 from ascend_opcli.casefile.new.smoke import Commented, first_dtype
 from ascend_opcli.model import Shape
+from ascend_opcli.operators.formats import RANK_OF_FORMAT
 from ascend_opcli.operators.operator import Default
 from ascend_opcli.tensors.dtypes import DTYPES, float_format, integer_range
 
@@ -32,23 +33,13 @@ DEVIATION = (0.1, 2.0)
 TRIED, MOST_TRIED = 2048, 256
 """Of the points of a distribution, about so many of at most so many elements are tried."""
 
-_RANK_OF_FORMAT: Mapping[str, int] = {
-    "NC": 2,
-    "NCL": 3,
-    "NCHW": 4,
-    "NHWC": 4,
-    "HWCN": 4,
-    "NCDHW": 5,
-    "NDHWC": 5,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """A shape in a format."""
 
     shape: Shape
-    format: str
+    format: str | None
 
 
 def ecosystem(
@@ -100,18 +91,18 @@ def _layouts(calls: Calls, dtype: str, bound: int) -> Iterator[Layout]:
         for shape in shapes(rank, bound, calls.operator.name):
             if _fits(calls, Point(dtype, shape), bound):
                 for style in formats:
-                    if _RANK_OF_FORMAT.get(style, rank) == rank:
+                    if RANK_OF_FORMAT.get(style, rank) == rank:
                         found += 1
                         yield Layout(shape, style)
     if not found:  # shapes that follow rules of the operator's own: the one that is known
-        yield Layout(calls.base_shape, "ND")
+        yield Layout(calls.base_shape, None)
 
 
 def _formats(calls: Calls) -> list[str]:
     """The documented formats of the first tensor; private ones need storage that no case file can give."""
     first = next(iter(calls.operator.signature.inputs), None)
     lists = calls.documented(first.name) if first is not None else None
-    known = [f for f in (lists.formats if lists is not None else ()) if f in ("ND", *_RANK_OF_FORMAT)]
+    known = [f for f in (lists.formats if lists is not None else ()) if f in ("ND", *RANK_OF_FORMAT)]
     return known or ["ND"]
 
 

@@ -30,7 +30,7 @@ class Point:
 
     dtype: str
     shape: Shape
-    format: str = "ND"
+    format: str | None = None
     attributes: Mapping[str, Default] = field(default_factory=dict)
     columns: Mapping[str, Any] = field(default_factory=dict)
 
@@ -163,7 +163,7 @@ def _own(calls: Calls, point: Point) -> tuple[dict[str, Any], dict[str, Any]]:
             must[f"{param.name}_dtype"] = spec.dtype
         if own is None or spec.shape != own[1]:
             must[f"{param.name}_shape"] = list(spec.shape)
-        if spec.format != "ND":
+        if calls.operator.format_to_say(param.name, spec, arguments) is not None:
             must[f"{param.name}_format"] = spec.format
         if spec.data is not None and spec.data != calls.operator.default_data(param.name, spec.dtype):
             must[f"{param.name}_data"] = data_of(spec.data)
@@ -223,11 +223,11 @@ def data_of(data: Data) -> Any:
     return made
 
 
-def tensor_of(spec: TensorSpec) -> dict[str, Any]:
-    """A whole tensor as it is written."""
+def tensor_of(spec: TensorSpec, format: str | None) -> dict[str, Any]:
+    """A whole tensor as it is written, with its format where it must be said."""
     made: dict[str, Any] = {"dtype": spec.dtype, "shape": list(spec.shape)}
-    if spec.format != "ND":
-        made["format"] = spec.format
+    if format is not None:
+        made["format"] = format
     if spec.layout != "contiguous":
         made |= {
             "strides": list(spec.strides),
