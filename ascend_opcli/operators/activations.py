@@ -10,7 +10,7 @@ import numpy as np
 
 from ascend_opcli.operators.families import FLOAT, Row, declare, like_input, row
 from ascend_opcli.operators.operator import Divergence, OutputRule, like
-from ascend_opcli.operators.special import normal_cdf, sigmoid, softplus
+from ascend_opcli.operators.special import in_float32, normal_cdf, sigmoid, softplus
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 _CUBIC, _SLOPE = 0.044715, math.sqrt(2 / math.pi)
@@ -63,6 +63,10 @@ def celu(x: Any, alpha: Any = 1.0) -> Any:
 
 
 def hardsigmoid(x: Any) -> Any:
+    if x.dtype.kind in "iu":
+        # The kernel works integers out in float32 and cuts the fraction.
+        made = x.astype(np.float32) * np.float32(1 / 6) + np.float32(0.5)
+        return np.clip(made, 0, 1).astype(x.dtype)
     return np.minimum(np.maximum(x + 3, 0), 6) / 6
 
 
@@ -75,11 +79,11 @@ def mish(x: Any) -> Any:
 
 
 def soft_plus(x: Any, beta: Any = 1.0, threshold: Any = 20.0) -> Any:
-    return _where(x * beta > threshold, x, softplus(x * beta) / beta)
+    return _where(in_float32(x * beta) > threshold, x, softplus(x * beta) / beta)
 
 
 def softshrink(x: Any, lambd: Any = 0.5) -> Any:
-    return _where(x > lambd, x - lambd, _where(x < -lambd, x + lambd, x * 0))
+    return _where(x > lambd, x - lambd, _where(x < -lambd, x + lambd, 0))
 
 
 def hardshrink(x: Any, lambd: Any = 0.5) -> Any:
@@ -88,7 +92,7 @@ def hardshrink(x: Any, lambd: Any = 0.5) -> Any:
 
 def shrink(x: Any, lambd: Any = 0.5, bias: Any = 0.0) -> Any:
     edge = np.maximum(lambd, 0)
-    return _where(x > edge, x - bias, _where(x < -edge, x + bias, x * 0))
+    return _where(x > edge, x - bias, _where(x < -edge, x + bias, 0))
 
 
 def leaky_relu(x: Any, negativeSlope: Any = 0.01) -> Any:
@@ -121,6 +125,10 @@ def _per_channel(x: Any, weight: Any) -> Any:
     if weight.size == 1 or x.ndim < 2:
         return weight.reshape(-1) if weight.size > 1 else weight.reshape(())
     return weight.reshape(1, -1, *[1] * (x.ndim - 2))
+
+
+def _conjugate(x: Any) -> Any:
+    return np.conj(x) if x.dtype.kind == "c" else x
 
 
 # --- gradients ------------------------------------------------------------------------------------------------
@@ -157,7 +165,7 @@ def hardswish_backward_v2(grad: Any, x: Any) -> Any:
 
 
 def hardtanh_backward(grad: Any, x: Any, low: Any = -1.0, high: Any = 1.0) -> Any:
-    return _where((x < low) | (x > high), 0, grad)
+    return _where((x > low) & (x < high) | np.isnan(x), grad, 0)
 
 
 def mish_backward(grad: Any, x: Any) -> Any:
@@ -166,11 +174,11 @@ def mish_backward(grad: Any, x: Any) -> Any:
 
 
 def softplus_backward(grad: Any, x: Any, beta: Any = 1.0, threshold: Any = 20.0) -> Any:
-    return _where(x * beta > threshold, grad, grad * sigmoid(x * beta))
+    return _where(in_float32(x * beta) > threshold, grad, grad * sigmoid(x * beta))
 
 
 def shrink_backward(grad: Any, x: Any, lambd: Any = 0.5) -> Any:
-    return _where((x < -lambd) | (x > lambd), grad, 0)
+    return _where(np.abs(x) <= lambd, 0, grad)
 
 
 def leaky_relu_backward(grad: Any, x: Any, negativeSlope: Any = 0.01, _selfIsResult: Any = False) -> Any:
@@ -232,7 +240,7 @@ def gelu_mul(x: Any, approximate: Any = "none") -> Any:
 
 def fatrelu_mul(x: Any, threshold: Any) -> Any:
     a, b = _halves(x, -1)
-    return _where(a < threshold.reshape(-1)[0], a * 0, a) * b
+    return _where(a > threshold.reshape(-1)[0], a, 0) * b
 
 
 def _glu(x: Any, dim: Any = -1) -> Any:
@@ -240,6 +248,12 @@ def _glu(x: Any, dim: Any = -1) -> Any:
     return a * sigmoid(b)
 
 
+def _nan_is(text: str, name: str = "self") -> Divergence:
+    return Divergence(text, lambda **values: bool(np.isnan(values[name]).any()))
+
+
+_PASSES = _nan_is("NaN self passes gradOutput in the kernel; PyTorch may give 0")
+_ZERO = _nan_is("NaN self gives 0 in the kernel, which compares and selects; PyTorch gives NaN")
 _TANH_GELU = (
     Divergence(
         "the document's formula is the tanh approximation; aclnnGeluV2 with approximate 0 is the exact one"
@@ -269,10 +283,18 @@ FORWARD: Mapping[str, Row] = {
     "Hardtanh": row(hardtanh, "out = self kept between clipValueMin and clipValueMax"),
     "Mish": row(mish, "out = self tanh(ln(1 + e^self))"),
     "Softplus": row(soft_plus, "out = ln(1 + e^(beta self)) / beta, self where beta self > threshold"),
-    "Softshrink": row(softshrink, "out = self moved by lambd towards 0, 0 within [-lambd, lambd]"),
+    "Softshrink": row(
+        softshrink,
+        "out = self moved by lambd towards 0, 0 within [-lambd, lambd] and for NaN",
+        divergences=(_ZERO,),
+    ),
     "Hardshrink": row(hardshrink, "out = self, 0 within [-lambd, lambd]"),
     "HardShrink": row(hardshrink, "out = self, 0 within [-lambd, lambd]"),
-    "Shrink": row(shrink, "out = self -+ bias outside [-lambd, lambd], 0 inside; lambd is at least 0"),
+    "Shrink": row(
+        shrink,
+        "out = self -+ bias outside [-lambd, lambd], 0 inside and for NaN; lambd is at least 0",
+        divergences=(_ZERO,),
+    ),
     "LeakyRelu": row(leaky_relu, "out = self above 0, negativeSlope self elsewhere"),
     "Prelu": row(
         prelu,
@@ -297,9 +319,7 @@ FORWARD: Mapping[str, Row] = {
 
 
 def _hardswish(*more: Any) -> tuple[Divergence, ...]:
-    nan = Divergence(
-        "NaN self passes gradOutput in the kernel; PyTorch gives NaN", lambda self: bool(np.isnan(self).any())
-    )
+    nan = _nan_is("NaN self passes gradOutput in the kernel; PyTorch gives NaN")
     return (Divergence(*more), nan) if more else (nan,)
 
 
@@ -326,8 +346,8 @@ BACKWARD: Mapping[str, Row] = {
         selu_backward, "gradInput = gradOutput scale above 0, gradOutput (result + scale alpha) elsewhere"
     ),
     "SigmoidBackward": row(
-        lambda grad, out: grad * (1 - out) * out,
-        "gradInput = gradOutput output (1 - output)",
+        lambda grad, out: grad * _conjugate((1 - out) * out),
+        "gradInput = gradOutput output (1 - output), the conjugate of the product for complex numbers",
         data=(None, (0.0, 1.0)),
     ),
     "TanhBackward": row(
@@ -351,17 +371,18 @@ BACKWARD: Mapping[str, Row] = {
         divergences=_hardswish(),
     ),
     "HardsigmoidBackward": row(
-        lambda grad, x: _where((x > -3) & (x < 3), grad / 6, grad * 0),
+        lambda grad, x: _where((x > -3) & (x < 3), grad / 6, 0),
         "gradInput = gradOutput / 6 between -3 and 3, else 0",
     ),
     "HardtanhBackward": row(
         hardtanh_backward,
-        "gradInput = 0 below min and above max, gradOutput elsewhere",
+        "gradInput = gradOutput between min and max and for NaN, 0 at them and beyond",
         divergences=(
             Divergence(
-                "at min and at max themselves the document's formula passes the gradient; PyTorch gives 0",
+                "at min and max themselves the kernel and PyTorch give 0; the document's formula passes the gradient",
                 lambda self, min, max: bool(((self == np.float32(min)) | (self == np.float32(max))).any()),
             ),
+            _PASSES,
         ),
     ),
     "MishBackward": row(
@@ -370,8 +391,16 @@ BACKWARD: Mapping[str, Row] = {
     "SoftplusBackward": row(
         softplus_backward, "gradInput = gradOutput sigmoid(beta self), gradOutput where beta self > threshold"
     ),
-    "SoftshrinkBackward": row(shrink_backward, "gradInput = gradOutput, 0 within [-lambda, lambda]"),
-    "HardshrinkBackward": row(shrink_backward, "gradInput = gradOutput, 0 within [-lambd, lambd]"),
+    "SoftshrinkBackward": row(
+        shrink_backward,
+        "gradInput = gradOutput, for NaN too, 0 within [-lambda, lambda]",
+        divergences=(_PASSES,),
+    ),
+    "HardshrinkBackward": row(
+        shrink_backward,
+        "gradInput = gradOutput, for NaN too, 0 within [-lambd, lambd]",
+        divergences=(_PASSES,),
+    ),
     "LeakyReluBackward": row(
         leaky_relu_backward, "gradInput = gradOutput where self > 0, negativeSlope gradOutput elsewhere"
     ),
@@ -429,11 +458,19 @@ GATED: Mapping[str, Row] = {
     "GeluMul": _gated(gelu_mul, "out = gelu(a) b, the halves of the last axis", "input", ("out",), ""),
     "FatreluMul": _gated(
         fatrelu_mul,
-        "out = a b where a >= threshold, else 0, the halves of the last axis",
+        "out = a b where a > threshold, else 0 b, for NaN a too, the halves of the last axis",
         "input",
         ("out",),
         "",
         short={"threshold": lambda dtype, _shape: (dtype, (1,))},
+        divergences=(
+            Divergence(
+                "a left value at the threshold, or NaN, gives 0 in the kernel; the document keeps it at the threshold",
+                lambda input, threshold: bool(
+                    (np.isnan(left := _halves(input, -1)[0]) | (left == threshold.reshape(-1)[0])).any()
+                ),
+            ),
+        ),
     ),
     "GluBackward": _ungated(
         glu_backward, "out = the gradient of a sigmoid(b) by both halves", "self", "out", ("gradOut",)

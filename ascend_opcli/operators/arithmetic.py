@@ -104,6 +104,21 @@ def clamp(self: Any, low: Any, high: Any) -> Any:
     return bounded if high is None else np.minimum(bounded, high)
 
 
+def lerp(self: Any, end: Any, weight: Any) -> Any:
+    """From the nearer end: that is exact where the weight is 0 or 1, and keeps finite what the other overflows."""
+    return _from_an_end(self, end, weight, weight < 0.5)
+
+
+def foreach_lerp(self: Any, end: Any, weight: Any) -> Any:
+    """The same with |weight| deciding, as in PyTorch."""
+    return _from_an_end(self, end, weight, np.abs(weight) < 0.5)
+
+
+def _from_an_end(self: Any, end: Any, weight: Any, near: Any) -> Any:
+    way = end - self
+    return np.where(near, self + weight * way, end + (weight - 1) * way).astype(way.dtype, copy=False)
+
+
 def xlogy(self: Any, other: Any) -> Any:
     return np.where(np.isnan(other), np.nan, np.where(self == 0, 0.0, self * np.log(other))).astype(
         _float(self, other)
@@ -179,6 +194,14 @@ _FLOORS = (
     Divergence("integers divided by 0 are not documented; the reference gives 0"),
 )
 
+_LERP = "out = self + weight (end - self), end + (weight - 1) (end - self) for weights from 0.5 on"
+_LERPS = (
+    Divergence(
+        "weights below -0.5 start from self; PyTorch starts from end where |weight| is 0.5 or more",
+        lambda weight: bool((np.asarray(weight) <= -0.5).any()),
+    ),
+)
+
 BINARY: Mapping[str, Row] = {
     "Add": row(add, "out = self + alpha other"),
     "Adds": row(add, "out = self + alpha other", joining=("other",)),
@@ -247,8 +270,8 @@ BINARY: Mapping[str, Row] = {
         FLOAT,
         data=(None, None, (1.0, 10.0)),
     ),
-    "Lerp": row(lambda self, end, weight: self + weight * (end - self), "out = self + weight (end - self)"),
-    "Lerps": row(lambda self, end, weight: self + weight * (end - self), "out = self + weight (end - self)"),
+    "Lerp": row(lerp, _LERP, divergences=_LERPS),
+    "Lerps": row(lerp, _LERP, divergences=_LERPS),
     "Atan2": row(np.arctan2, "out = the angle of the point (other, self)", FLOAT),
     "XLogYTensor": row(xlogy, "out = self ln(other), 0 where self is 0", FLOAT, data=(None, _POSITIVE)),
     "XLogYScalarOther": row(xlogy, "out = self ln(other), 0 where self is 0", FLOAT, joining=("other",)),
@@ -276,7 +299,12 @@ BINARY: Mapping[str, Row] = {
         sample_attributes={"other": 6},
     ),
     "RightShift": row(right_shift, "out = floor(input / 2^shiftBits)", data=((-100, 100), (0, 4))),
-    "FusedMulAddN": row(lambda a, b, c: a * b + c, "y = x1 x2 + x3", short={"x3": _one}),
+    "FusedMulAddN": row(
+        lambda a, b, c: a * c.reshape(-1)[0] + b,
+        "y = x1 x3[0] + x2",
+        short={"x3": _one},
+        elementwise=False,
+    ),
     "AxpyV2": row(lambda a, b, alpha: a + alpha * b, "out = self + alpha other", short={"alpha": _one}),
     "ApplyGradientDescent": row(
         lambda var, alpha, delta: var - alpha * delta, "var = var - alpha delta", short={"alpha": _one}

@@ -9,7 +9,8 @@ import numpy as np
 
 from ascend_opcli.model import Generator
 from ascend_opcli.operators.families import BOOL, Row, declare, row
-from ascend_opcli.operators.operator import Arguments, with_dtype
+from ascend_opcli.operators.operator import Arguments, Divergence, with_dtype
+from ascend_opcli.operators.special import in_float32
 
 _WORDS: Mapping[str, tuple[Any, str]] = {
     "Eq": (np.equal, "equals"),
@@ -23,12 +24,20 @@ _FEW = Generator("integers", (-2, 2))
 _COIN = Generator("integers", (0, 1))
 
 
-def is_close(self: Any, other: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equalNan: Any = False) -> Any:
-    self, other = (v.astype(np.float64) if v.dtype.kind in "biu" else v for v in (self, other))
-    with np.errstate(invalid="ignore"):
+def is_close(
+    self: Any, other: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equalNan: Any = False, *, word: str
+) -> Any:
+    """Every step in float32, integers too; float64 in its own."""
+    self, other = in_float32(self, word), in_float32(other, word)
+    rtol, atol = (self.dtype.type(v) for v in (rtol, atol))
+    with np.errstate(invalid="ignore", over="ignore"):
         near = np.abs(self - other) <= atol + rtol * np.abs(other)
     both_nan = (self != self) & (other != other)
     return (self == other) | (near & np.isfinite(self) & np.isfinite(other)) | (both_nan & bool(equalNan))
+
+
+def _approximately(x1: Any, x2: Any, tolerance: Any) -> Any:
+    return np.abs(in_float32(x1) - in_float32(x2)) < np.float32(tolerance)
 
 
 def _all_equal(self: Any, other: Any) -> Any:
@@ -62,13 +71,22 @@ _TABLE |= {
     ),
     "IsClose": row(
         is_close,
-        "out = whether |self - other| <= atol + rtol |other|, or both are equal",
+        "out = whether |self - other| <= atol + rtol |other| in float32, or both are equal",
         BOOL,
         data=(_FEW, _FEW),
+        divergences=(
+            Divergence(
+                "integers are compared as float32: beyond 2^24 neighbours count as equal; PyTorch is exact",
+                lambda self, other: any(
+                    v.dtype.kind in "iu" and (np.abs(v.astype(np.float64)) > 2**24).any()
+                    for v in (self, other)
+                ),
+            ),
+        ),
     ),
     "ApproximateEqual": row(
-        lambda x1, x2, tolerance: np.abs(x1 - x2) < tolerance,
-        "y = whether |x1 - x2| < tolerance",
+        _approximately,
+        "y = whether |x1 - x2| < tolerance, in float32",
         BOOL,
         data=(_FEW, _FEW),
     ),

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.operators.families import BOOL, FLOAT, Row, declare, row
-from ascend_opcli.operators.special import erf, erfc, erfinv
+from ascend_opcli.operators.operator import Divergence
+from ascend_opcli.operators.special import erf, erfc, erfinv, in_float32
 
 
 def _integers_as_they_are(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -27,11 +28,29 @@ def sign(x: Any) -> Any:
     return x if x.dtype.kind == "b" else (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
 
 
-def _rounded(x: Any, decimals: Any = 0) -> Any:
+def _rounded(x: Any, decimals: Any = 0, *, word: str) -> Any:
     if x.dtype.kind in "biu":
-        return x if decimals >= 0 else _rounded(x.astype(np.float64), decimals).astype(x.dtype)
-    power = x.dtype.type(10.0 ** abs(int(decimals)))
-    return np.rint(x * power) / power if decimals >= 0 else np.rint(x / power) * power
+        return x if decimals >= 0 or x.dtype.kind == "b" else _rounded_integers(x, -int(decimals))
+    # What is rounded is a float32, whose product may lie at a half where the exact one does not.
+    held = in_float32(x, word)
+    power = held.dtype.type(np.float64(10.0) ** abs(int(decimals)))
+    if decimals >= 0:
+        return np.rint(held * power).astype(x.dtype) / power
+    return np.rint(held / power).astype(x.dtype) * power
+
+
+def _rounded_integers(x: Any, places: int) -> Any:
+    """To a power of ten, halves to even; one beyond the dtype is its least number. int64 is cut, by the AI CPU."""
+    if places > 18:
+        return np.zeros_like(x)
+    power = 10**places
+    size, low = np.abs(x.astype(np.int64)), np.iinfo(x.dtype).min
+    whole, rest = size // power, size % power
+    if x.dtype.itemsize == 8:
+        return (np.sign(x) * whole * power).astype(x.dtype)
+    whole = whole + ((2 * rest > power) | ((2 * rest == power) & (whole % 2 == 1)))
+    made = np.sign(x) * whole * power
+    return np.where((made == made.astype(x.dtype)), made, low).astype(x.dtype)
 
 
 def _sinc(x: Any) -> Any:
@@ -72,7 +91,16 @@ UNARY: Mapping[str, Row] = {
     "Ceil": row(_integers_as_they_are(np.ceil), "out = the smallest integer not below self"),
     "Trunc": row(_integers_as_they_are(np.trunc), "out = self without its fraction"),
     "Round": row(_integers_as_they_are(np.rint), "out = the nearest integer, halves to the even one"),
-    "RoundDecimals": row(_rounded, "out = round(self 10^decimals) / 10^decimals, halves to even"),
+    "RoundDecimals": row(
+        _rounded,
+        "out = round(self 10^decimals) / 10^decimals, the product a float32, halves to even",
+        divergences=(
+            Divergence(
+                "int64 with decimals below 0 is cut by the AI CPU's kernel; the document rounds it",
+                lambda dtypes, decimals: decimals < 0 and "int64" in dtypes.values(),
+            ),
+        ),
+    ),
     "Frac": row(lambda x: x - x if x.dtype.kind in "biu" else x - np.trunc(x), "out = self - trunc(self)"),
     "Exp": row(np.exp, "out = e^self", FLOAT),
     "Exp2": row(np.exp2, "out = 2^self", FLOAT),

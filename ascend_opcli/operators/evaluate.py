@@ -261,8 +261,8 @@ def _dtypes(call: Call) -> dict[str, str | None]:
 def _attributes(operator: Operator, call: Call, run: Any) -> dict[str, Any]:
     """Attributes as NumPy scalars of the dtype in which the operator holds them, and as written (``exact_``).
 
-    Where nobody has said how a float is held, it has the run's dtype; the whole numbers and booleans of an
-    aclScalar stay Python's, which do not widen a tensor's dtype.
+    Where neither C nor the operator says how a float is held, it has the run's dtype; the whole numbers and booleans
+    of an aclScalar stay Python's, which do not widen a tensor's dtype.
     """
     values: dict[str, Any] = {}
     for param in operator.signature.attributes:
@@ -274,11 +274,12 @@ def _attributes(operator: Operator, call: Call, run: Any) -> dict[str, Any]:
         values[f"exact_{param.name}"] = value
         if param.type == "aclScalar" and bound.dtype is not None and not isinstance(value, (str, tuple)):
             value = round_to(np.asarray([value]), bound.dtype)[0].item()
-        values[param.name] = _held(value, operator.held.get(param.name) or _WHOLE.get(param.type), run)
+        values[param.name] = _held(value, operator.held.get(param.name) or _OF_C.get(param.type), run)
     return values
 
 
-_WHOLE = {
+_OF_C = {
+    "float": "float32",
     "int64_t": "int64",
     "int32_t": "int32",
     "int": "int32",

@@ -52,7 +52,10 @@ BINARY: Mapping[str, Row] = {
     "Pow": dataclasses.replace(_B["PowTensorTensor"], text="out = x1^x2, or x^scalar, tensor by tensor"),
     "Maximum": dataclasses.replace(_B["Maximum"], text="out = the larger of x1 and x2, or of x and scalar"),
     "Minimum": dataclasses.replace(_B["Minimum"], text="out = the smaller of x1 and x2, or of x and scalar"),
-    "Lerp": dataclasses.replace(_B["Lerp"], text="out = x1 + weight (x2 - x1), tensor by tensor"),
+    "Lerp": row(
+        arithmetic.foreach_lerp,
+        "out = x1 + weight (x2 - x1), x2 + (weight - 1) (x2 - x1) where |weight| >= 0.5, tensor by tensor",
+    ),
     "Addcmul": row(lambda a, b, c, value=1: a + value * b * c, "out = x1 + scalar x2 x3, tensor by tensor"),
     "Addcdiv": row(
         lambda a, b, c, value=1: a + value * (b / c),

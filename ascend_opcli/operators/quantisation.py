@@ -13,6 +13,7 @@ import numpy as np
 from ascend_opcli.model import Shape
 from ascend_opcli.operators.operator import Divergence, Undefined, uniform, with_dtype
 from ascend_opcli.operators.quantised import ENDS, along, chosen, coded, groups_of, quantised
+from ascend_opcli.operators.special import in_float32
 from ascend_opcli.operators.structured import axis_of, declare
 from ascend_opcli.tensors.dtypes import DTYPES
 
@@ -90,12 +91,13 @@ _NEAR = 2.0**-22
 
 
 def _fake(self: Any, scale: Any, zeroPoint: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
-    """self / scale, the zero point in float64, and the bounds."""
+    """self / scale as a float32, which is what kernels round, the zero point in float64, and the bounds."""
     if not (np.isfinite(self).all() and np.isfinite(scale).all() and scale.all()):
         raise Undefined("self and scale must be finite, and no scale 0")
     if int(low) > int(high):
         raise Undefined("quantMin is greater than quantMax")
-    return self / scale, zeroPoint.astype(np.float64), (float(int(low)), float(int(high)))
+    quotient = in_float32(self) / in_float32(scale)
+    return quotient, zeroPoint.astype(np.float64), (float(int(low)), float(int(high)))
 
 
 def _restored(whole: Any, scale: Any, zero: Any, bounds: tuple[float, float]) -> tuple[Any, Any]:
@@ -233,7 +235,7 @@ _OFFSETS = uniform(-10.0, 10.0)
 
 _TIES = Divergence(
     "self / scale lies at a half: kernels that multiply by 1 / scale, or add zeroPoint before they round, may take"
-    " the other neighbour; for out either is right, mask is that of the document's formula",
+    " the other neighbour; for out either is right, mask is that of the quotient in float32",
     _halved,
 )
 _FAKE: dict[str, Any] = {

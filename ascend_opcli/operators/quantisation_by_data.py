@@ -16,8 +16,18 @@ from ascend_opcli.model import Shape
 from ascend_opcli.operators.activations import silu
 from ascend_opcli.operators.operator import TensorRule, Undefined, uniform
 from ascend_opcli.operators.quantisation import dequantised
-from ascend_opcli.operators.quantised import ENDS, LARGEST, chosen, coded, groups_of, quantised, unpacked
-from ascend_opcli.operators.structured import declare
+from ascend_opcli.operators.quantised import (
+    ENDS,
+    LARGEST,
+    along,
+    chosen,
+    coded,
+    groups_of,
+    quantised,
+    unpacked,
+)
+from ascend_opcli.operators.special import sigmoid
+from ascend_opcli.operators.structured import axis_of, declare
 from ascend_opcli.tensors.dtypes import DTYPES, integer_range
 
 _RESERVED = ("atlas_inference", "atlas_training")
@@ -193,29 +203,74 @@ def _dequant_swiglu(
     dtypes: Any,
 ) -> Any:  # fmt: skip
     """yOut and scaleOut of each row, x being dequantised where it is int32."""
-    if mode != "dynamic":
-        raise Undefined("the documents do not give the formula of the static mode")
-    if group is not None or offset is not None:
-        raise Undefined("the documents do not say what groupIndexOptional and quantOffsetOptional do")
-    if x.dtype.kind == "i":
-        if weight is None:
-            raise Undefined("x is int32 and weightScaleOptional null")
-        x = dequantised(x, weight.reshape(-1), activation, bias)
-    elif any(given is not None for given in (weight, activation, bias)):
-        raise Undefined("x is dequantised already, and there are scales or a bias of it")
-    made, found = symmetric(_smoothed(_swiglu(x, left), scale, None), unpacked(dtypes["yOut"]))
-    return made, found[..., 0]
+    act = _swiglu(_dequantised(x, weight, activation, bias, group), left)
+    return _requantised(act, scale, offset, mode, unpacked(dtypes["yOut"]))
 
 
 def _dequant_swiglu_v2(
     x: Any, weight: Any, activation: Any, bias: Any, scale: Any, offset: Any, group: Any, left: Any, mode: Any,
-    dst: Any, roundMode: Any, activateDim: Any, swigluMode: Any, _clamp: Any, _alpha: Any, _bias: Any, dtypes: Any,
+    dst: Any, roundMode: Any, activateDim: Any, swigluMode: Any, clamp: Any, alpha: Any, glu: Any, dtypes: Any,
 ) -> Any:  # fmt: skip
-    """The same with a type of one's own; the plain SwiGLU of the last axis only."""
+    """The same with a type of one's own and a SwiGLU that is clamped in the modes 1, 2 and 3."""
     word = chosen(dst, dtypes["yOut"])
-    if roundMode != "rint" or int(swigluMode) != 0 or int(activateDim) not in (-1, x.ndim - 1):
-        raise Undefined("only roundMode rint and swigluMode 0 along the last axis are certain")
-    return _dequant_swiglu(x, weight, activation, bias, scale, offset, group, left, mode, {"yOut": word})
+    place = axis_of(activateDim, x.ndim)
+    if roundMode not in (None, "rint"):
+        raise Undefined("roundMode is rint for int8 and float8")
+    if place != x.ndim - 1 and (int(swigluMode) or mode == "dynamic"):
+        raise Undefined(
+            "along another axis than the last only swigluMode 0 and the mode static are documented"
+        )
+    x = np.moveaxis(_dequantised(x, weight, activation, bias, group), place, -1)
+    act = np.moveaxis(_variant(x, left, int(swigluMode), clamp, alpha, glu), -1, place)
+    return _requantised(act, scale, offset, mode, word)
+
+
+def _variant(x: Any, left: Any, mode: int, clamp: Any, alpha: Any, glu: Any) -> Any:
+    """SwiGLU, or one of its kind that clamps: alternating (1) or halved (2) with alpha and bias, or plain (3)."""
+    if mode == 0:
+        return _swiglu(x, left)
+    if mode not in (1, 2, 3) or not bool(left):
+        raise Undefined(f"swigluMode {mode} is none of 0 to 3, or activateLeft is false beside one of 1 to 3")
+    if x.shape[-1] % 2:
+        raise Undefined("the last axis of x is odd")
+    gate, linear = (x[..., ::2], x[..., 1::2]) if mode == 1 else np.split(x, 2, axis=-1)
+    linear = np.clip(linear, -clamp, clamp)
+    if mode == 3:
+        return np.minimum(silu(gate), clamp) * linear
+    gate = np.minimum(gate, clamp)
+    return gate * sigmoid(alpha * gate) * (linear + glu)
+
+
+def _dequantised(x: Any, weight: Any, activation: Any, bias: Any, group: Any) -> Any:
+    if group is not None:
+        raise Undefined("the documents do not say what groupIndexOptional does")
+    if x.dtype.kind == "i":
+        if weight is None:
+            raise Undefined("x is int32 and weightScaleOptional null")
+        return dequantised(x, weight.reshape(-1), activation, None if bias is None else bias.reshape(-1))
+    if any(given is not None for given in (weight, activation, bias)):
+        raise Undefined("x is dequantised already, and there are scales or a bias of it")
+    return x
+
+
+def _requantised(act: Any, scale: Any, offset: Any, mode: Any, word: str) -> Any:
+    """Row by row after smoothing, or in the mode static, the one of a null pointer, by a given scale and offset."""
+    if mode == "dynamic":
+        if offset is not None:
+            raise Undefined("the documents do not say what quantOffsetOptional does in the mode dynamic")
+        made, found = symmetric(_smoothed(act, scale, None), word)
+        return made, found[..., 0]
+    if mode not in (None, "static"):
+        raise Undefined(f"quantModeOptional {mode!r} is neither dynamic nor static")
+    if scale is None or offset is None:
+        raise Undefined("the mode static needs quantScaleOptional and quantOffsetOptional")
+    if not scale.all():
+        raise Undefined("a scale is 0")
+    last = act.ndim - 1
+    made = act / along("quantScaleOptional", scale, act, last) + along(
+        "quantOffsetOptional", offset, act, last
+    )
+    return quantised(made, word), None
 
 
 # --- declarations ---------------------------------------------------------------------------------------------
@@ -251,8 +306,10 @@ def _by_mode(x: Any, _smooth: Any, _group: Any, dst: Any, _symmetrical: Any, mod
     return [coded(dst, x.shape), kept, kept]
 
 
-def _half(x: Any, dst: Any = 2) -> Any:
-    return [coded(dst, (*x.shape[:-1], x.shape[-1] // 2)), ("float32", x.shape[:-1])]
+def _half(x: Any, dst: Any = 2, dim: Any = -1) -> Any:
+    place = axis_of(dim, len(x.shape))
+    shape = tuple(d // 2 if i == place else d for i, d in enumerate(x.shape))
+    return [coded(dst, shape), ("float32", shape[:-1])]
 
 
 _GROUPS: dict[str, Any] = {
@@ -282,7 +339,10 @@ _SYMMETRIC = "scaleOut = max of |x smooth| / the type's largest value, yOut = ro
 _BOTH = "scaleOut = (max - min) / the type's span, offsetOut = D - max / scaleOut, yOut = round(x / scaleOut + offset)"
 _ANY = "yOut = round(x smooth / scaleOut + offsetOut), the scale from the bounds of a token, a channel or the tensor"
 _GATED = "yOut = SwiGLU of x, smoothed by groups, quantised row by row or by the given scales"
-_BACK = "scaleOut = max of |a| / 127 by row, yOut = round(a / scaleOut), a = quant SwiGLU(x weight activation + bias)"
+_BACK = (
+    "a = SwiGLU(x weight activation + bias); dynamic: scaleOut = max of |quant a| / 127 by row, yOut = round(quant a /"
+    " scaleOut); static: yOut = round(a / quant + offset)"
+)
 _MODES = {"dstType": 2, "isSymmetrical": False, "quantMode": "pertoken"}
 
 OPERATORS = (
@@ -302,8 +362,10 @@ OPERATORS = (
             sample_attributes={"activateLeft": True, "quantModeOptional": "static", "groupListType": 0, "dstType": 2},
             **_SWIGLU),
     declare("DequantSwigluQuant", _dequant_swiglu, _BACK, lambda x, *_rest: _half(x),
-            sample_attributes={"activateLeft": True, "quantModeOptional": "dynamic"}, **_DEQUANTISED),
-    declare("DequantSwigluQuantV2", _dequant_swiglu_v2, _BACK, lambda x, *rest: _half(x, rest[8]),
+            sample_attributes={"activateLeft": True, "quantModeOptional": "dynamic"},
+            **{**_DEQUANTISED, "short": {**_DEQUANTISED["short"], "activationScaleOptional": _if_integer(
+                lambda shape: (*shape[:-1], 1))}}),
+    declare("DequantSwigluQuantV2", _dequant_swiglu_v2, _BACK, lambda x, *rest: _half(x, rest[8], rest[10]),
             sample_attributes={"activateLeft": True, "quantModeOptional": "dynamic", "dstType": 2,
                                "roundModeOptional": "rint", "activateDim": -1, "swigluMode": 0, "clampLimit": 7.0,
                                "gluAlpha": 1.702, "gluBias": 1.0}, **_DEQUANTISED),

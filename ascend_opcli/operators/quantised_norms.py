@@ -88,9 +88,9 @@ def _add_layer(
 
 
 def _rms(x: Any, gamma: Any, beta: Any, scale: Any, offset: Any, eps: Any, dtypes: Any) -> Any:
-    """y = round(norm scale + offset)."""
+    """y = round(norm / scale + offset)."""
     y = norms.rms(x, gamma.reshape(-1), eps)[0] + beta.reshape(-1)
-    return _steps(y, scale, offset, False, unpacked(dtypes["y"]))
+    return _steps(y, scale, offset, True, unpacked(dtypes["y"]))
 
 
 def _group_silu(self: Any, gamma: Any, beta: Any, scale: Any, group: Any, eps: Any, activate: Any) -> Any:
@@ -225,10 +225,10 @@ OPERATORS = (
                    **dict.fromkeys(("zeroPoints1Optional", "zeroPoints2Optional"), _width)},
             data={"scales1Optional": _SCALES, "scales2Optional": _SCALES}, defaults={},
             sample_attributes={"quantMode": "static", "additionalOutput": True, "divMode": True, **_EPS}),
-    declare("RmsNormQuant", _rms, f"y = round((a + beta) scale + offset), {_RMS}",
+    declare("RmsNormQuant", _rms, f"y = round((a + beta) / scale + offset), {_RMS}",
             lambda x, *_rest: ("int8", x.shape), standard="quant",
             short={"gamma": _width, "beta": _width, "scale": _one, "offset": lambda _d, _s: ("int8", (1,))},
-            data={"scale": uniform(5.0, 50.0)}, sample_attributes=_EPS),
+            data={"scale": _SCALES}, sample_attributes=_EPS),
     declare("GroupNormSiluQuant", _group_silu, "out = round(silu of the norm of each group of channels / quantScale)",
             lambda self, _gamma, _beta, _scale, group, _eps, _silu: [
                 ("int8", self.shape), *[(self.dtype, (self.shape[0], int(group)))] * 2],

@@ -106,9 +106,10 @@ def erfinv(x: Any) -> Any:
 
 
 def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x)), from the side on which the exponential is small."""
-    small = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
+    """1 / (1 + exp(-x)), from the side on which the exponential is small; of complex numbers too."""
+    right = np.real(x) >= 0
+    small = np.exp(np.where(right, -x, x))
+    return np.where(right, 1 / (1 + small), small / (1 + small))
 
 
 def softplus(x: Any) -> Any:
@@ -119,3 +120,11 @@ def softplus(x: Any) -> Any:
 def normal_cdf(x: Any) -> Any:
     """The distribution function of the standard normal, without cancellation in its lower tail."""
     return erfc(x * x.dtype.type(-math.sqrt(0.5))) / 2
+
+
+def in_float32(values: Any, word: str | None = None) -> Any:
+    """Values as a kernel holds them for what it decides or rounds, in the golden's run too.
+
+    That is float32, but for tensors of the dtype ``word`` float64.
+    """
+    return np.asarray(values).astype(np.float64 if word == "float64" else np.float32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -230,9 +231,10 @@ def test_static_norms_by_hand() -> None:
     row = {
         "gamma": f32([[2.0, 1]]),
         "beta": f32([[0.0, 1]]),
-        "scale": f32([10.0]),
+        "scale": f32([0.1]),
         "offset": tensor("int8", [5]),
     }
+    # (6, -4) sqrt 2 / 5 + (0, 1), divided by 0.1
     assert outputs_of("RmsNormQuant", x=f32([[3.0, -4]]), epsilon=0.0, **row)["y"].tolist() == [[22, 4]]
 
 
@@ -397,8 +399,56 @@ def test_swiglu_of_what_is_dequantised_is_pytorchs(bias: str | None, seed: int) 
     ):
         same_steps(made["yOut"], wanted)
         np.testing.assert_allclose(made["scaleOut"], scale, rtol=1e-12)
-    with pytest.raises(UndefinedResult, match="swigluMode 0"):
-        outputs_of("DequantSwigluQuantV2", **given, **{**plain, "swigluMode": 1})
+    with pytest.raises(UndefinedResult, match="swigluMode 4"):
+        outputs_of("DequantSwigluQuantV2", **given, **{**plain, "swigluMode": 4})
+
+
+_HALVES = {"x": [[1.0, -2, 9, 0.5]], "clampLimit": 7.0, "gluAlpha": 1.5, "gluBias": 1.0, "activateDim": -1}
+
+
+def _gate(x: float, alpha: float = 1.0) -> float:
+    return x / (1 + math.exp(-alpha * x))
+
+
+@pytest.mark.parametrize(
+    ("mode", "changes", "act"),
+    [
+        (0, {}, [_gate(1) * 9, _gate(-2) * 0.5]),
+        (0, {"activateLeft": False}, [_gate(9) * 1, _gate(0.5) * -2]),
+        (0, {"activateDim": 0, "x": [[1.0, -2], [9, 0.5]]}, [_gate(1) * 9, _gate(-2) * 0.5]),
+        (1, {}, [_gate(1, 1.5) * (-2 + 1), _gate(7, 1.5) * (0.5 + 1)]),
+        (2, {}, [_gate(1, 1.5) * (7 + 1), _gate(-2, 1.5) * (0.5 + 1)]),
+        (3, {}, [_gate(1) * 7, _gate(-2) * 0.5]),
+        (3, {"x": [[9.0, -2, 1, -8]]}, [7.0, _gate(-2) * -7]),
+    ],
+)
+def test_a_dequantised_swiglu_by_a_given_scale_in_every_mode(
+    mode: int, changes: dict[str, Any], act: list[float]
+) -> None:
+    """Static: round(a / scale + offset); the modes as the document of aclnnDequantSwigluQuantV2 has them."""
+    given = {**_HALVES, "activateLeft": True, **changes}
+    given["x"] = tensor("float16", given["x"])
+    nulls = ("weightScaleOptional", "activationScaleOptional", "biasOptional", "groupIndexOptional")
+    given |= dict.fromkeys(nulls)
+    made = outputs_of(
+        "DequantSwigluQuantV2", **given, quantScaleOptional=f32([0.125]), quantOffsetOptional=f32([3.0]),
+        quantModeOptional="static", dstType=2, roundModeOptional="rint", swigluMode=mode,
+    )  # fmt: skip
+    assert made["yOut"].reshape(-1).tolist() == [max(-128, min(127, round(a / 0.125 + 3))) for a in act]
+    assert "scaleOut" not in made  # it is not calculated
+
+
+def test_the_scale_of_each_row_may_stand_in_an_axis_of_its_own() -> None:
+    given = {
+        "x": i32([[8, 16], [16, 8]]), "weightScaleOptional": f32([1.0, 1.0]), "biasOptional": None,
+        "quantScaleOptional": f32([1.0]), "quantOffsetOptional": f32([0.0]), "groupIndexOptional": None,
+        "activateLeft": True, "quantModeOptional": "static",
+    }  # fmt: skip
+    for scale in ([0.125, 0.5], [[0.125], [0.5]]):
+        made = outputs_of("DequantSwigluQuant", **given, activationScaleOptional=f32(scale))
+        assert made["yOut"].tolist() == [[round(_gate(1) * 2)], [round(_gate(8) * 4)]]
+    operator = find("DequantSwigluQuant")
+    assert operator.short_form("int32", (6, 8))["activationScaleOptional"] == ("float32", (6, 1))
 
 
 @needs_torch
