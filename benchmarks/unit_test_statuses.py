@@ -99,11 +99,10 @@ def placed(
 
 
 def complete(operator: Operator, tensors: Mapping[str, Any]) -> dict[str, Argument]:
-    """Every parameter bound; a scalar is 1, since the file has none."""
-    return {
-        p.name: tensors[p.name] if p.is_tensor else Attribute((1,) if "Array" in p.type else 1)
-        for p in operator.signature.params
-    }
+    """The tensors; the file has no attributes, so they stay unknown but where a contract written by hand reads them."""
+    attributes = operator.signature.attributes if not operator.generic else ()
+    ones = {p.name: Attribute((1,) if "Array" in p.type else 1) for p in attributes}
+    return {**tensors, **ones}
 
 
 def product_of(row: Mapping[str, Any], operator: Operator) -> str:
@@ -142,7 +141,7 @@ def by_lists_alone(name: str) -> Operator:
     if not operator.generic:
         return operator
     bare = catalogued.entry(name, corrected=False)
-    return dataclasses.replace(operator, contract=catalogued.generic_contract(bare))
+    return dataclasses.replace(operator, contract=catalogued.contract_of(bare))
 
 
 def null_arrangements(operator: Operator, specs: Sequence[TensorSpec]) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from ascend_opcli.model import Call, Case, Outcome, TensorSpec
-from ascend_opcli.operators.contract import Refusal, Rule, Unsettled, predict, unchecked, words_of
+from ascend_opcli.operators.contract import Refusal, Rule, Unsettled, predict, said_by, unchecked, words_of
 from ascend_opcli.operators.cost import specs
 from ascend_opcli.operators.evaluate import ReferenceFailure, host_result
 from ascend_opcli.operators.heard import heard
@@ -29,14 +29,16 @@ def refuse(operator: Operator, case: Case, product: str) -> Outcome | None:
     prediction = predict(operator, case.arguments, product)
     if isinstance(prediction, Unsettled):
         return Outcome(NAME, skip=prediction.reason)
-    if prediction is not None and not _says_accepted(operator, case):
+    if prediction is not None and not _says_accepted(prediction, case):
         lack = _shapeless(operator, case, product)
         if lack is not None:
             return Outcome(NAME, skip=f"cannot judge: {lack}")
-        label = " (by the documented lists alone)" if operator.generic else ""
+        label = f" ({said_by(prediction.origin)})" if prediction.origin else ""
         return Outcome(NAME, prediction.status, message=prediction.rule + label)
     if (operator.custom or operator.generic) and case.status is not None and case.status.code != 0:
-        why = f"the documents do not give the rules of {operator.name}, so no refusal can be expected of the host"
+        why = (
+            f"no rule that is known of {operator.name} refuses the call, and a rule that nobody has read could be meant"
+        )
         return Outcome(NAME, skip=f"cannot judge: {why}")
     hazard = unchecked(operator, case.arguments)
     if hazard is not None:
@@ -81,15 +83,15 @@ def _only_of(rule: Rule, outputs: Iterable[str]) -> bool:
 
 def overruled(operator: Operator, case: Case, product: str) -> tuple[str, ...]:
     """A note where the case says that its call is accepted and the documents' lists alone would refuse it."""
-    prediction = predict(operator, case.arguments, product) if _says_accepted(operator, case) else None
-    if not isinstance(prediction, Refusal):
+    prediction = predict(operator, case.arguments, product) if operator.generic else None
+    if not isinstance(prediction, Refusal) or not _says_accepted(prediction, case):
         return ()
     return (f"the documented lists alone would refuse the call: {prediction.rule}",)
 
 
-def _says_accepted(operator: Operator, case: Case) -> bool:
-    """Such a case knows more than a generic contract, though not more than a hand-written one."""
-    return operator.generic and case.status is not None and case.status.code == SUCCESS
+def _says_accepted(refusal: Refusal, case: Case) -> bool:
+    """Such a case knows more than a document or a guess, though not more than the operator's source."""
+    return refusal.unsure and case.status is not None and case.status.code == SUCCESS
 
 
 def run(operator: Operator, call: Call, overruled: Sequence[str] = ()) -> Outcome:

@@ -15,8 +15,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from ascend_opcli.operators import generic, kernels
-from ascend_opcli.operators.contract import Rule
+from ascend_opcli.operators import facts, generic, kernels
+from ascend_opcli.operators.contract import Contract, Rule
 from ascend_opcli.operators.kernels import Registration
 from ascend_opcli.operators.operator import TOLD, Operator, OutputRule, Reference, broadcast, like, snake
 from ascend_opcli.operators.products import PRODUCTS
@@ -119,7 +119,8 @@ def entry(name: str, *, corrected: bool = True) -> Entry:
     lists = _table()["lists"]
     said = {**dict.fromkeys(on or (), True), **dict.fromkeys(off or (), False)}
     products = {p: said[p] for p in PRODUCTS if p in said} if on is not None else None
-    made = tuple(_documented(p, lists) for p in params)
+    null = facts.may_be_null(name)
+    made = tuple(_documented(p, lists, null) for p in params)
     found = corrections_of(name) if corrected else ()
     made = tuple(_corrected(d, found) for d in made)
     dtypes = {d.param.name: d.dtypes for d in made}
@@ -153,10 +154,10 @@ def _corrected(documented: Documented, found: Sequence[Correction]) -> Documente
     return documented
 
 
-def _documented(row: Sequence[Any], lists: Sequence[Sequence[str]]) -> Documented:
+def _documented(row: Sequence[Any], lists: Sequence[Sequence[str]], null: frozenset[str]) -> Documented:
     filled: list[Any] = [*row, *[None] * (9 - len(row))]
     name, kind, way, dtypes, formats, ranks, strided, empty, optional = filled
-    may_be_null = bool(optional) if optional is not None else name.endswith("Optional")
+    may_be_null = (bool(optional) if optional is not None else name.endswith("Optional")) or name in null
     return Documented(
         Param(name, kind, way, may_be_null, const=way == "in" and kind != "char"),
         tuple(lists[dtypes]) if dtypes is not None else (),
@@ -167,12 +168,21 @@ def _documented(row: Sequence[Any], lists: Sequence[Sequence[str]]) -> Documente
     )
 
 
-def generic_contract(found: Entry) -> tuple[Rule, ...]:
-    """What the documented lists give; for a generated entry what its registrations give."""
+def contract_of(found: Entry) -> Sequence[Rule]:
+    """What is known of phase 1, decoded when first asked for.
+
+    A generated entry: what its registrations give. A hand-written one: what its source checks; without a source what
+    its document lists.
+    """
+    return Contract(lambda: _rules(found))
+
+
+def _rules(found: Entry) -> tuple[Rule, ...]:
     params = [generic.Lists(d.param, d.dtypes, d.ranks) for d in found.params]
     if found.generated_by:
         return generic.generated(params, found.products, found.generated_by)
-    return generic.listed(params)
+    known = facts.facts_of(found.name)
+    return facts.rules(known) if known is not None and known.sourced else generic.listed(params)
 
 
 def output_rules(found: Entry) -> dict[str, OutputRule]:
@@ -195,7 +205,7 @@ def operator(name: str) -> Operator:
         signature=found.signature,
         reference=None,
         products=found.products or {},
-        contract=generic_contract(found),
+        contract=contract_of(found),
         generic=True,
         generated=bool(found.generated_by),
         defaults=kernels.defaults(found.signature.params, found.generated_by),
@@ -227,5 +237,6 @@ def with_reference(name: str, reference: Reference, **changes: Any) -> Operator:
         **changes,
     }
     if made.get("elementwise") and "contract" not in made:
-        made["contract"] = (*base.contract, *generic.of_elementwise(made.get("signature", base.signature)))
+        extra = generic.of_elementwise(made.get("signature", base.signature))
+        made["contract"] = Contract(lambda: (*base.contract, *extra))
     return dataclasses.replace(base, **made)

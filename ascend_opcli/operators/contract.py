@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, Protocol, overload
 
 import numpy as np
 
@@ -17,6 +18,12 @@ from ascend_opcli.model import Argument, Attribute, Fill, Shape, TensorSpec
 from ascend_opcli.operators.operator import Arguments, Operator, broadcast_shape, first_spec
 from ascend_opcli.operators.products import PRODUCTS
 from ascend_opcli.tensors.dtypes import DTYPES, round_to
+
+DOCUMENT = "document"
+"""The origin of a rule that a document alone gives; the places of others are a source file and line, or a table."""
+
+REGISTRATION = "registration"
+MATHEMATICS = "elementwise mathematics"
 
 NULLPTR = 161001
 INVALID = 161002
@@ -77,6 +84,12 @@ class Refusal:
 
     status: int
     rule: str
+    origin: str = ""
+
+    @property
+    def unsure(self) -> bool:
+        """Whether neither a source nor a rule written by hand says so."""
+        return self.origin in (DOCUMENT, REGISTRATION, MATHEMATICS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +115,64 @@ class Rule(Protocol):
     def text(self) -> str:
         """The rule in words, for ``opcli ops show``."""
 
+    @property
+    def origin(self) -> str:
+        """Where the rule comes from: a source's file and line, a document, a registration; empty: written by hand."""
+
+
+class Contract(Sequence[Rule]):
+    """The rules of one operator, in the order of their checks, made when first asked for."""
+
+    def __init__(self, make: Callable[[], Sequence[Rule]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _rules(self) -> tuple[Rule, ...]:
+        return tuple(self._make())
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    @overload
+    def __getitem__(self, at: int) -> Rule: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Rule]: ...
+
+    def __getitem__(self, at: int | slice) -> Rule | Sequence[Rule]:
+        return self._rules[at]
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self._rules)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(len(self))
+
 
 def predict(operator: Operator, arguments: Arguments, product: str) -> Refusal | Unsettled | None:
     """The first rule that the call breaks; None where the operator accepts it."""
     if not operator.generated and not operator.custom and not operator.supports(product):
         return Unsettled(f"not documented: {operator.name} does not list the product {product}")
+    found = first_broken(operator, arguments, product)
+    return None if found is None else Refusal(found[0].status, found[1], found[0].origin)
+
+
+def said_by(origin: str) -> str:
+    """Where a rule comes from, in words."""
+    if origin in (REGISTRATION, MATHEMATICS):
+        return f"by the {origin}"
+    return "by the document alone" if origin == DOCUMENT else origin.rpartition("/")[2]
+
+
+def first_broken(operator: Operator, arguments: Arguments, product: str) -> tuple[Rule, str] | None:
+    """The first rule that the call breaks, and the sentence that says how."""
     for rule in operator.contract:
         sentence = rule.broken(arguments, product)
         if sentence is not None:
-            return Refusal(rule.status, sentence)
+            return rule, sentence
     return None
 
 
@@ -124,10 +186,18 @@ def unchecked(operator: Operator, arguments: Arguments) -> str | None:
 
 
 def refusals(operator: Operator, arguments: Arguments, product: str) -> Iterator[tuple[Variation, int]]:
-    """Every refusal that follows from the contract, with the status that the broken rule gives."""
+    """Every refusal that follows from the contract, with the status that the broken rule gives.
+
+    A change that breaks an earlier rule too belongs to that one, and no change comes twice.
+    """
+    seen: set[str] = set()
     for rule in operator.contract:
         for variation in rule.breaks(arguments, product):
-            yield variation, rule.status
+            changed = {**arguments, **variation.changes}
+            found = first_broken(operator, changed, variation.product or product)
+            if variation.label not in seen and found is not None and found[0] is rule:
+                seen.add(variation.label)
+                yield variation, rule.status
 
 
 # --- changing a call ------------------------------------------------------------------------------------------
@@ -189,13 +259,15 @@ def words_of(items: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NotNull:
-    """Pointers that must not be null, checked in this order."""
+    """Pointers that must not be null, checked in this order; one that the arguments leave out is not known."""
 
     names: tuple[str, ...]
     status: int = NULLPTR
+    origin: str = ""
 
     def broken(self, arguments: Arguments, product: str) -> str | None:  # noqa: ARG002
-        return next((f"{name} is null" for name in self.names if arguments.get(name) is None), None)
+        nulls = (name for name in self.names if name in arguments and arguments[name] is None)
+        return next((f"{name} is null" for name in nulls), None)
 
     def breaks(self, arguments: Arguments, product: str) -> Iterator[Variation]:  # noqa: ARG002
         for name in self.names:
@@ -207,7 +279,7 @@ class NotNull:
 
 @dataclass(frozen=True, slots=True)
 class DtypeIn:
-    """Tensors whose dtype must be in the product's list.
+    """Tensors, members of lists and written scalars whose dtype must be in the product's list, where it has one.
 
     ``together`` names tensors that an earlier or later rule ties to these: a refusal changes them too.
     """
@@ -216,19 +288,20 @@ class DtypeIn:
     dtypes: Mapping[str, tuple[str, ...]]
     together: tuple[str, ...] = ()
     status: int = INVALID
+    origin: str = ""
 
     def broken(self, arguments: Arguments, product: str) -> str | None:
-        accepted = self.dtypes[product]
-        for name in self.names:
-            spec = tensor(arguments, name)
-            if spec is not None and spec.dtype not in accepted:
-                return f"{name} is {spec.dtype}, accepted are {words_of(accepted)} on {product}"
+        accepted = self.dtypes.get(product)
+        for name in self.names if accepted is not None else ():
+            for dtype in _dtypes(arguments.get(name)):
+                if dtype not in accepted:
+                    return f"{name} is {dtype}, accepted are {words_of(accepted)} on {product}"
         return None
 
     def breaks(self, arguments: Arguments, product: str) -> Iterator[Variation]:
         groups = [self.names + self.together] if self.together else [(name,) for name in self.names]
         for group in groups:
-            for dtype in ALL_DTYPES:
+            for dtype in ALL_DTYPES if product in self.dtypes else ():
                 if dtype not in self.dtypes[product]:
                     changes = change(arguments, group, to_dtype(dtype))
                     if changes:
@@ -246,6 +319,14 @@ class DtypeIn:
         return f"dtype of {words_of(self.names)}: {'; '.join(said)}"
 
 
+def _dtypes(argument: Argument) -> Iterator[str]:
+    if isinstance(argument, Attribute):
+        yield from () if argument.dtype is None else (argument.dtype,)
+    for spec in argument if isinstance(argument, tuple) else (argument,):
+        if isinstance(spec, TensorSpec):
+            yield spec.dtype
+
+
 @dataclass(frozen=True, slots=True)
 class SameDtype:
     """Two tensors of equal dtype; a refusal gives ``second`` one of ``others``."""
@@ -254,6 +335,7 @@ class SameDtype:
     second: str
     others: tuple[str, ...]
     status: int = INVALID
+    origin: str = ""
 
     def broken(self, arguments: Arguments, product: str) -> str | None:  # noqa: ARG002
         a, b = tensor(arguments, self.first), tensor(arguments, self.second)
@@ -285,6 +367,7 @@ class Columns:
     names: tuple[str, ...]
     columns: tuple[tuple[str, ...], ...]
     status: int = INVALID
+    origin: str = ""
 
     def broken(self, arguments: Arguments, product: str) -> str | None:  # noqa: ARG002
         specs = [(name, tensor(arguments, name)) for name in self.names]
@@ -321,6 +404,7 @@ class OnProduct:
     products: tuple[str, ...]
     others: tuple[str, ...]
     status: int = NO_KERNEL
+    origin: str = ""
 
     def broken(self, arguments: Arguments, product: str) -> str | None:  # noqa: ARG002
         return None if product in self.products else f"no kernel is registered for {product}"
@@ -340,6 +424,7 @@ class SameShape:
     first: str
     second: str
     status: int = INVALID
+    origin: str = ""
 
     def broken(self, arguments: Arguments, product: str) -> str | None:  # noqa: ARG002
         a, b = tensor(arguments, self.first), tensor(arguments, self.second)
@@ -369,6 +454,7 @@ class Rank:
     high: int = 8
     together: tuple[str, ...] = ()
     status: int = INVALID
+    origin: str = ""
 
     def broken(self, arguments: Arguments, product: str) -> str | None:  # noqa: ARG002
         for name in self.names:
@@ -401,6 +487,7 @@ class Check:
     test: Callable[[Arguments, str], str | None]
     how: Callable[[Arguments, str], Sequence[Variation]] = lambda _arguments, _product: ()
     status: int = INVALID
+    origin: str = ""
 
     def broken(self, arguments: Arguments, product: str) -> str | None:
         return self.test(arguments, product)

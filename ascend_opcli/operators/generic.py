@@ -1,7 +1,7 @@
-"""The contract that follows from documented lists alone, and the one of a generated entry.
+"""The contract of an entry whose source nobody has read, and the one of a generated entry.
 
-A hand-written entry: required pointers, dtype lists, ranks; the order of its checks is not documented. A generated
-entry checks in the order of the generator and its runtime: pointers, SoC, dtype columns, then tiling.
+A hand-written entry without a source: required pointers, dtype lists, ranks of its document, in no known order. A
+generated entry checks in the order of the generator and its runtime: pointers, SoC, dtype columns, then tiling.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 from ascend_opcli.operators.contract import (
     ALL_DTYPES,
+    DOCUMENT,
     INVALID,
+    MATHEMATICS,
+    REGISTRATION,
     TILING,
     DtypeIn,
     NotNull,
@@ -43,6 +46,7 @@ class KernelColumns:
     names: tuple[str, ...]
     columns: Mapping[str, tuple[Column, ...]]
     status: int = INVALID
+    origin: str = REGISTRATION
 
     def broken(self, arguments: Arguments, product: str) -> str | None:
         got = self._dtypes(arguments)
@@ -89,6 +93,7 @@ class Elementwise:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     status: int = INVALID
+    origin: str = MATHEMATICS
 
     def broken(self, arguments: Arguments, product: str) -> str | None:  # noqa: ARG002
         specs = {name: tensor(arguments, name) for name in self.inputs}
@@ -136,8 +141,12 @@ def listed(params: Sequence[Lists]) -> tuple[Rule, ...]:
     """Required pointers first, then the documented dtype lists and ranks, parameter by parameter."""
     tensors = [d for d in params if d.param.is_tensor]
     rules = _pointers(params)
-    rules += [DtypeIn((d.param.name,), dict.fromkeys(PRODUCTS, d.dtypes)) for d in tensors if d.dtypes]
-    rules += [Rank((d.param.name,), *d.ranks) for d in tensors if d.ranks is not None]
+    rules += [
+        DtypeIn((d.param.name,), dict.fromkeys(PRODUCTS, d.dtypes), origin=DOCUMENT)
+        for d in tensors
+        if d.dtypes
+    ]
+    rules += [Rank((d.param.name,), *d.ranks, origin=DOCUMENT) for d in tensors if d.ranks is not None]
     return tuple(rules)
 
 
@@ -154,7 +163,7 @@ def generated(
     there = {p for r in found for p in r.products} | {p for p, yes in (products or {}).items() if yes}
     if there:
         on, off = (tuple(p for p in PRODUCTS if (p in there) is yes) for yes in (True, False))
-        rules.append(OnProduct(on, off))
+        rules.append(OnProduct(on, off, origin=REGISTRATION))
     columns = _columns(found)
     if columns:
         rules.append(KernelColumns(tuple(d.param.name for d in tensors), columns))
@@ -162,8 +171,9 @@ def generated(
     for at, lists in enumerate(tensors):
         if lists.dtypes and closed:
             cells = {p: tuple(dict.fromkeys(c[at] for c in table)) for p, table in columns.items()}
-            rules.append(DtypeIn((lists.param.name,), {p: cells.get(p, lists.dtypes) for p in PRODUCTS}))
-    rules += [Rank((d.param.name,), *d.ranks, status=TILING) for d in tensors if d.ranks is not None]
+            accepted = {p: cells.get(p, lists.dtypes) for p in PRODUCTS}
+            rules.append(DtypeIn((lists.param.name,), accepted, origin=REGISTRATION))
+    rules += [Rank((d.param.name,), *d.ranks, status=TILING, origin=DOCUMENT) for d in tensors if d.ranks is not None]
     return tuple(rules)
 
 
@@ -178,7 +188,7 @@ def of_elementwise(signature: Signature) -> tuple[Rule, ...]:
 
 def _pointers(params: Sequence[Lists]) -> list[Rule]:
     needed = tuple(d.param.name for d in params if d.param.is_pointer and not d.param.optional)
-    return [NotNull(needed)] if needed else []
+    return [NotNull(needed, origin=DOCUMENT)] if needed else []
 
 
 def _columns(found: Sequence[Registration]) -> dict[str, tuple[Column, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +90,7 @@ class Operator:
     formula: str = ""
     products: Mapping[str, bool] = field(default_factory=dict)
     generated: bool = False
-    contract: tuple[Rule, ...] = ()
+    contract: Sequence[Rule] = ()
     unchecked: tuple[Unchecked, ...] = ()
     defaults: Mapping[str, Default] = field(default_factory=dict)
     held: Mapping[str, str] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from ascend_opcli import status as codes
 from ascend_opcli.operators import kernels
 from ascend_opcli.operators.catalogued import Documented, Entry
+from ascend_opcli.operators.facts import SOURCE, UNSEEN, Facts, facts_of
 from ascend_opcli.operators.listing import Listed, Listing
 from ascend_opcli.operators.operator import Operator, snake
 from ascend_opcli.operators.products import PRODUCTS
@@ -173,20 +174,34 @@ def _registrations(operator: Operator) -> Iterator[str]:
         yield f"  {where}{kind}: {count_text(len(one.columns()), 'dtype column')}"
 
 
+def _not_known(known: Facts) -> Iterator[str]:
+    """What the source may check beside these rules."""
+    if known.unread:
+        yield _item(f"not known: {count_text(known.unread, 'failing return')} of the source that nobody has read")
+    loose = [d.name for d in known.dtypes if d.label != SOURCE and not (d.label == UNSEEN and known.unread)]
+    if loose:
+        yield _item(f"documented dtypes that the source is not seen to check: {', '.join(dict.fromkeys(loose))}")
+
+
 def _contract(operator: Operator) -> Iterator[str]:
     kind = "generated entry" if operator.generated else "hand-written entry"
     yield ""
+    known = facts_of(operator.name) if operator.generic else None
     if operator.generic and operator.generated:
-        yield "generic contract of phase 1: its parameters are those of the kernel's registration, so the entry counts"
-        yield "as generated, and its checks come in the order of the generator's runtime"
+        yield "contract of phase 1, as its registration and the order of the generator's runtime give it (a generated entry)"
+    elif known is not None and known.sourced:
+        yield "contract of phase 1, read out of its source; behind every rule stands where it comes from"
     elif operator.generic:
-        yield "generic contract of phase 1, from the documented lists alone (the order of checks is not documented)"
+        yield "contract of phase 1, from the documents alone (no source was read, the order of checks is not known)"
     else:
-        yield f"contract of phase 1, in the order in which the operator checks ({kind})"
+        yield f"contract of phase 1, in the order in which the operator checks, written by hand ({kind})"
     for rule in operator.contract:
-        text = f"{codes.describe(rule.status)}: {rule.text()}"
+        origin = f"  [{rule.origin}]" if rule.origin else ""
+        text = f"{codes.describe(rule.status)}: {rule.text()}{origin}"
         yield textwrap.fill(
             text, WIDTH, initial_indent="  ", subsequent_indent="      ", break_long_words=False
         )
+    if known is not None and known.sourced:
+        yield from _not_known(known)
     if operator.unchecked:
         yield "  not checked by the operator: sizes that its kernel would read or write out of bounds"
