@@ -36,9 +36,7 @@ def refuse(operator: Operator, case: Case, product: str) -> Outcome | None:
         label = f" ({said_by(prediction.origin)})" if prediction.origin else ""
         return Outcome(NAME, prediction.status, message=prediction.rule + label)
     if (operator.custom or operator.generic) and case.status is not None and case.status.code != 0:
-        why = (
-            f"no rule that is known of {operator.name} refuses the call, and a rule that nobody has read could be meant"
-        )
+        why = f"no known rule of {operator.name} refuses the call; one that nobody has read may be meant"
         return Outcome(NAME, skip=f"cannot judge: {why}")
     hazard = unchecked(operator, case.arguments)
     if hazard is not None:

@@ -292,7 +292,9 @@ class DtypeIn:
 
     def broken(self, arguments: Arguments, product: str) -> str | None:
         accepted = self.dtypes.get(product)
-        for name in self.names if accepted is not None else ():
+        if accepted is None:
+            return None
+        for name in self.names:
             for dtype in _dtypes(arguments.get(name)):
                 if dtype not in accepted:
                     return f"{name} is {dtype}, accepted are {words_of(accepted)} on {product}"

@@ -2,8 +2,8 @@
 
 ``facts.jsonl``: the first line has the dtype lists and, by operator, the parameters that may be null; every other one
 an operator: [aclnn name, source files, null rules, dtype lists, rules, conditions, how many failing returns nobody has
-read, whether a source was read]. A rule is [condition, line, conditions under which it counts, products, status] with trailing
-defaults left out; a null rule may be [parameter, line]. Only the line of one operator is ever decoded.
+read, whether a source was read]. A rule is [condition, line, conditions under which it counts, products, status] with
+trailing defaults left out; a null rule may be [parameter, line]. Only the line of one operator is ever decoded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ascend_opcli.operators.operator import Arguments
 from ascend_opcli.operators.products import PRODUCTS
 from ascend_opcli.operators.terms import Condition, Unknown, holds, indexed, names
 
-SOURCE, DOCUMENT, RELATED, UNSEEN = "s", "d", "r", "n"
+SOURCE, ALONE, RELATED, UNSEEN = "s", "d", "r", "n"
 """Where a dtype list comes from: the source; a document, of an operator without one; a document, where the source only
 relates the dtype to another; a document, where the source was read and does not show it."""
 
@@ -166,11 +166,14 @@ def facts_of(name: str) -> Facts | None:
 def _null(row: Sequence[Any], places: Sequence[str], whens: Sequence[Condition]) -> Fact:
     if isinstance(row[0], str):
         row = [["notnull", row[0]], *row[1:]]
-    return _fact([*row, *[None, [], 0][len(row) - 1 :], NULLPTR] if len(row) < 5 else row, places, whens)
+    return _fact(row, places, whens, NULLPTR)
 
 
-def _fact(row: Sequence[Any], places: Sequence[str], whens: Sequence[Condition]) -> Fact:
-    condition, line, when, mask, status = [*row, *[None, [], 0, INVALID][len(row) - 1 :]]
+def _fact(
+    row: Sequence[Any], places: Sequence[str], whens: Sequence[Condition], otherwise: int = INVALID
+) -> Fact:
+    defaults: list[Any] = [None, [], 0, otherwise]
+    condition, line, when, mask, status = [*row, *defaults[len(row) - 1 :]]
     return Fact(
         _with_lists(condition),
         tuple(whens[i] for i in when),

@@ -138,7 +138,20 @@ def _operator(name: str, one: Row) -> Operator:
     made = build(name, one)
     outputs: dict[str, OutputRule] = {p.name: like(first) for p in signature.outputs if not p.is_input}
     data = {**made.data, _MODE[0]: _MODE[2]} if _MODE[0] in short else made.data
-    return dataclasses.replace(made, reference=over_lists(signature, one), outputs=outputs, data=data)
+    return dataclasses.replace(
+        made, reference=over_lists(signature, one), outputs=outputs, data=data, **_scalars(signature, made)
+    )
+
+
+def _scalars(signature: Signature, made: Operator) -> dict[str, Any]:
+    """A whole default is a float beside float tensors; a rounding mode stays whole."""
+    kinds = {p.name: p.type for p in signature.attributes}
+    floats = {n: float(v) for n, v in made.defaults.items() if kinds.get(n) == "aclScalar"}  # type: ignore[arg-type]
+    modes = {_MODE[0]: 1} if kinds.get(_MODE[0]) == "aclScalar" else {}
+    return {
+        "defaults": {**made.defaults, **floats},
+        "sample_attributes": {**made.sample_attributes, **modes},
+    }
 
 
 # --- lists in, one tensor out; and the check before an optimiser's step ---------------------------------------

@@ -173,7 +173,11 @@ def generated(
             cells = {p: tuple(dict.fromkeys(c[at] for c in table)) for p, table in columns.items()}
             accepted = {p: cells.get(p, lists.dtypes) for p in PRODUCTS}
             rules.append(DtypeIn((lists.param.name,), accepted, origin=REGISTRATION))
-    rules += [Rank((d.param.name,), *d.ranks, status=TILING, origin=DOCUMENT) for d in tensors if d.ranks is not None]
+    rules += [
+        Rank((d.param.name,), *d.ranks, status=TILING, origin=DOCUMENT)
+        for d in tensors
+        if d.ranks is not None
+    ]
     return tuple(rules)
 
 

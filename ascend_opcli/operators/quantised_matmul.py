@@ -108,6 +108,13 @@ def _made(x1: Any, x2: Any, scale: Any, turned1: Any, turned2: Any) -> tuple[str
     return "bfloat16" if scale.dtype == "bfloat16" else "float16", _shape(x1, x2, turned1, turned2)
 
 
+def _v3_made(
+    x1: Any, x2: Any, scale: Any, _offset: Any, _bias: Any, turned1: Any, turned2: Any
+) -> tuple[str, Shape]:
+    """A float scale beside float16 is refused where no scale of each row comes after it."""
+    return "float16" if scale.dtype.endswith("int64") else "bfloat16", _shape(x1, x2, turned1, turned2)
+
+
 def _none(_dtype: str, _shape: Shape) -> None:
     return None
 
@@ -132,7 +139,7 @@ OPERATORS = (
             lambda x1, x2, _bias, _scale: ("float16", _shape(x1, x2, False, False)), sample_shape=(3, 8),
             short={n: _SHORT[n] for n in ("x1", "x2", "bias")}, sample_attributes={"deqScale": 0.01}),
     declare("QuantMatmulV3", _v3, "out = (x1 @ x2 + bias) scale + offset; a bias that is no int32 comes last",
-            lambda x1, x2, scale, _offset, _bias, t1, t2: _made(x1, x2, scale, t1, t2), short=_SHORT, **_ORDINARY),
+            _v3_made, short=_SHORT, **_ORDINARY),
     declare("QuantMatmulV4", _v4, "out = (x1 @ x2 + bias) scale pertoken + offset; a bias that is no int32 comes last",
             lambda x1, x2, scale, _offset, _token, _bias, t1, t2: _made(x1, x2, scale, t1, t2),
             short={**_SHORT, **_TOKENS}, **_ORDINARY),

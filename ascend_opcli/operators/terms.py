@@ -23,7 +23,9 @@ from ascend_opcli.tensors.dtypes import DTYPES
 Term = Any
 Condition = Sequence[Any]
 
-PROMOTABLE = frozenset(DTYPES) - {"uint16", "uint32", "uint64", "float8_e5m2", "float8_e4m3fn"} | {"complex32"}
+PROMOTABLE = frozenset(DTYPES) - {"uint16", "uint32", "uint64", "float8_e5m2", "float8_e4m3fn"} | {
+    "complex32"
+}
 """The dtypes of which op_api's PromoteType has a table; of any other pair it says undefined."""
 
 UNDEFINED = "undefined"
@@ -32,9 +34,7 @@ _ENUM = {dtype.acl: name for name, dtype in DTYPES.items()} | {
     **{29: "int4", 30: "uint1", 33: "complex32", 34: "hifloat8", 37: "float8_e8m0"},
     **{38: "float6_e3m2", 39: "float6_e2m3", 40: "float4_e2m1", 41: "float4_e1m2"},
 }
-_FLOATS = frozenset(
-    {"hifloat8", "float8_e8m0", "float6_e3m2", "float6_e2m3", "float4_e2m1", "float4_e1m2"}
-)
+_FLOATS = frozenset({"hifloat8", "float8_e8m0", "float6_e3m2", "float6_e2m3", "float4_e2m1", "float4_e1m2"})
 
 
 class Unknown(Exception):
@@ -129,9 +129,7 @@ _READ: Mapping[str, Callable[..., Any]] = {
     "dim": _dim,
     "value": _value,
     "dtype_value": _dtype_value,
-    **dict.fromkeys(
-        ("view_format", "storage_format", "original_format"), lambda found: _spec(found).format
-    ),
+    **dict.fromkeys(("view_format", "storage_format", "original_format"), lambda found: _spec(found).format),
 }
 
 
@@ -274,9 +272,7 @@ def _names(found: Any) -> Any:
     word = found[0]
     if word in _READ or word in ("null", "notnull", "empty", "not_empty"):
         yield found[1]
-    elif isinstance(word, str) and word.startswith("same_"):
-        yield from found[1:]
-    elif word == "not_all_null":
+    elif isinstance(word, str) and word.startswith(("same_", "not_all_null")):
         yield from found[1:]
     elif word == "shape_of":
         yield found[1]

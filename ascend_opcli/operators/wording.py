@@ -160,8 +160,8 @@ def _broken(found: Condition, arguments: Arguments) -> str:
     if word in ("broadcastable", "promotable"):
         what = "the shapes" if word == "broadcastable" else "the dtypes"
         how = "broadcast" if word == "broadcastable" else "promote to a common one"
-        own = [f"{name} {_shown([what[4:-1], name], arguments)}" for name in names(list(found))]
-        return f"{what} do not {how}: {', '.join(own)}"
+        each = [f"{name} {_shown([what[4:-1], name], arguments)}" for name in names(list(found))]
+        return f"{what} do not {how}: {', '.join(each)}"
     if word == "castable":
         source, target = (_shown(t, arguments) for t in found[1:])
         return f"{_subject(found[1])} {source}, which cannot be cast to {_with(found[2], target)}"

@@ -177,10 +177,14 @@ def _registrations(operator: Operator) -> Iterator[str]:
 def _not_known(known: Facts) -> Iterator[str]:
     """What the source may check beside these rules."""
     if known.unread:
-        yield _item(f"not known: {count_text(known.unread, 'failing return')} of the source that nobody has read")
+        yield _item(
+            f"not known: {count_text(known.unread, 'failing return')} of the source that nobody has read"
+        )
     loose = [d.name for d in known.dtypes if d.label != SOURCE and not (d.label == UNSEEN and known.unread)]
     if loose:
-        yield _item(f"documented dtypes that the source is not seen to check: {', '.join(dict.fromkeys(loose))}")
+        yield _item(
+            f"documented dtypes that the source is not seen to check: {', '.join(dict.fromkeys(loose))}"
+        )
 
 
 def _contract(operator: Operator) -> Iterator[str]:
@@ -188,7 +192,7 @@ def _contract(operator: Operator) -> Iterator[str]:
     yield ""
     known = facts_of(operator.name) if operator.generic else None
     if operator.generic and operator.generated:
-        yield "contract of phase 1, as its registration and the order of the generator's runtime give it (a generated entry)"
+        yield "contract of phase 1 of a generated entry, as its registration and the generator's runtime give it"
     elif known is not None and known.sourced:
         yield "contract of phase 1, read out of its source; behind every rule stands where it comes from"
     elif operator.generic:

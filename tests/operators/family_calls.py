@@ -48,7 +48,7 @@ def accepted(operator: Operator, name: str) -> tuple[str, ...]:
     """The dtypes that the documents list for a tensor, none where they are silent."""
     for rule in operator.contract:
         if isinstance(rule, DtypeIn) and name in rule.names:
-            return rule.dtypes[product_of(operator)]
+            return rule.dtypes.get(product_of(operator), ())
     return ()
 
 
