@@ -14,8 +14,9 @@ from ascend_opcli.model import Outcome, Tensor, TensorSpec
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype
 from ascend_opcli.tensors.layout import view
 
-POISONS = (0xA5, 0x5A)
-"""Outputs are filled with the first; what still looks like it is tried again with the second."""
+POISONS = (0x7F, 0xA5)
+"""Outputs and the workspace are filled with the first, NaN or next to the largest number in every dtype, so that what
+is added onto it shows. Outputs that still look like it are tried again with the second, next to 0 in most."""
 
 GUARD = 512
 """Bytes before and after a buffer; a multiple of the alignment that operators expect."""
@@ -103,8 +104,22 @@ def both(first: Outcome, again: Outcome) -> Outcome:
     if again.status != 0 or again.error:
         return again
     masks = written_after_all(first.written, again.written)
-    findings = (*first.findings, *again.findings, *(unwritten(name, mask) for name, mask in masks.items()))
+    findings = [*first.findings, *again.findings]
+    for name, mask in masks.items():
+        onto = " (written under other contents: they are added onto, or not always written)"
+        findings.append(unwritten(name, mask) + onto * _moved_on(again, name, ~mask))
     return dataclasses.replace(first, findings=tuple(dict.fromkeys(findings)), written=masks)
+
+
+def _moved_on(again: Outcome, name: str, untouched: np.ndarray) -> bool:
+    """Whether an element that was not written holds something else than the second poison after the call under it."""
+    whole, _, member = name.partition("[")
+    output = again.outputs[whole]
+    array = output[int(member[:-1])] if isinstance(output, tuple) else output
+    if array.dtype == np.bool_:  # which cannot tell
+        return False
+    octets = np.ascontiguousarray(array[untouched]).view(np.uint8)
+    return bool((octets.reshape(-1, array.dtype.itemsize) != POISONS[1]).any(axis=1).any())
 
 
 def written_after_all(

@@ -73,6 +73,36 @@ def test_what_the_second_look_finds_counts_too(on_device: OnDevice, case_file: C
         assert finding in ran.results["a"]["reason"]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int32"])
+def test_an_operator_that_adds_onto_an_output_that_nobody_cleared_fails(
+    on_device: OnDevice, case_file: CaseFile, dtype: str
+) -> None:
+    path = case_file(f"""
+        op: aclnnAdd
+        cases:
+          - {{name: a, dtype: {dtype}, shape: [300], attrs: {{alpha: 1}}, outputs: {{out: {{dtype: {dtype}}}}}}}
+    """)
+    assert on_device(path).words() == {"a": "PASS"}
+    ran = on_device(path, SIM_CANN_FAULT="aclnnAdd:onto")
+    assert ran.words() == {"a": "FAIL"}
+    if dtype in ("float32", "bfloat16"):  # whose poison swallows what is added
+        assert "written under other contents: they are added onto" in ran.results["a"]["reason"]
+    if dtype == "int32":
+        assert "added onto what the output held before" in ran.results["a"]["outputs"][0]["diagnosis"]
+
+
+def test_an_operator_that_relies_on_a_zeroed_workspace_fails(
+    on_device: OnDevice, case_file: CaseFile
+) -> None:
+    path = case_file("""
+        op: reduce_sum
+        cases:
+          - {name: a, dtype: float32, shape: [8, 40], attrs: {dims: [1], keepDims: false, dtype: float32}}
+    """)
+    assert on_device(path).words() == {"a": "PASS"}
+    assert on_device(path, SIM_CANN_FAULT="aclnnReduceSum:unzeroed").words() == {"a": "FAIL"}
+
+
 @pytest.mark.parametrize("layout", ["padded", "transposed"])
 def test_a_write_between_the_elements_of_an_inout_tensor_is_found(
     on_device: OnDevice, case_file: CaseFile, layout: str

@@ -340,3 +340,21 @@ def test_only_cann_asks_the_runtime_where_no_file_says_the_version(
     """)
     ran = bench_on_device(path, **ours("100us"))
     assert ran.row["verdict"] == word, ran.out + ran.err
+
+
+@pytest.mark.parametrize(
+    ("fault", "call"),
+    [
+        ("aclnnEluBackward:onto", ELU),
+        (
+            "aclnnReduceSum:unzeroed",
+            ("--op", "reduce_sum", "--shape", "8x40", "--attr", "dims=[1]", "--dtype", "float32"),
+        ),
+    ],
+)
+def test_what_adds_onto_memory_that_nobody_cleared_has_no_time(
+    bench_on_device: BenchOnDevice, fault: str, call: tuple[str, ...]
+) -> None:
+    short = (*call, "--time", "20ms")
+    assert bench_on_device(*short, **ours("50us")).code == 0
+    assert bench_on_device(*short, SIM_CANN_FAULT=fault, **ours("50us")).code == 1

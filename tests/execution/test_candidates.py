@@ -120,6 +120,20 @@ def test_bfloat16_and_bool_pass_through(judge: Judge) -> None:
     assert "PARTLY WRITTEN: out, 20 of 40" in results["a"]["reason"]
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "bfloat16", "float64", "int16", "int32", "int64"])
+def test_a_function_that_adds_onto_what_it_is_handed_fails(judge: Judge, dtype: str) -> None:
+    cases = f"""
+        op: aclnnMine
+        signature: aclnnStatus aclnnMineGetWorkspaceSize(const aclTensor *self, aclTensor *out)
+        reference: self
+        cases:
+          - name: a
+            inputs: {{self: {{dtype: {dtype}, shape: [40], data: {{integers: [1, 9]}}}}}}
+    """
+    assert words(judge("\ndef f(self, out):\n    out[...] = self\n", cases=cases)) == {"a": "PASS"}
+    assert words(judge("\ndef f(self, out):\n    out += self\n", cases=cases)) == {"a": "FAIL"}
+
+
 # --- wrong ones: each is named, and costs its case alone ------------------------------------------------------
 
 WRONG = {

@@ -353,7 +353,7 @@ class Function:
 
 def _fitting(poison: int, spec: TensorSpec) -> int:
     """The poison as a value that a tensor of this dtype may hold: a bool is 0 or 1."""
-    return poison & 1 if spec.dtype == "bool" else poison
+    return int(poison == observed.POISONS[0]) if spec.dtype == "bool" else poison
 
 
 def _overlap(one: Span | None, other: Span | None) -> bool:

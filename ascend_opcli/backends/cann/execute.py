@@ -132,11 +132,17 @@ def drop(libraries: Libraries, executor: ctypes.c_void_p) -> None:
 
 
 class Workspace:
-    """Exactly the bytes that phase 1 asked for, between guards; null for none."""
+    """Exactly the bytes that phase 1 asked for, poisoned, between guards; null for none."""
 
     def __init__(self, runtime: Runtime, size: int) -> None:
         self.size = size
         self._buffer = Buffer(runtime, size) if size else None
+        if self._buffer is not None:
+            try:
+                self._buffer.fill(POISONS[0])
+            except BaseException:
+                self._buffer.free()
+                raise
 
     @property
     def address(self) -> int | None:

@@ -12,8 +12,8 @@ from ascend_opcli.verification.diagnosis.finding import Finding, elements
 from ascend_opcli.verification.diagnosis.places import multiple
 from ascend_opcli.verification.flat import take
 
-POISONS = (0xA5, 0x5A)
-"""What the device path fills output buffers with before a call."""
+POISONS = (0x7F, 0xA5)
+"""What output buffers are filled with before a call."""
 
 WINDOW = 1 << 18
 """Elements on either side of a wrong one in which its value is looked for."""
@@ -35,7 +35,7 @@ def not_written(e: Evidence) -> Finding | None:
 
 def poison_bytes(e: Evidence) -> Finding | None:
     """The bytes of the poison, where nothing else tells what was written."""
-    if (e.raw.itemsize == 1 and e.places.count < 4) or e.raw.dtype.kind == "b":
+    if e.raw.itemsize == 1:  # 0x7F is the largest int8, and nothing special in the others
         return None
     octets = np.ascontiguousarray(e.raw).view(np.uint8).reshape(len(e.raw), -1)
     for poison in POISONS:
@@ -44,6 +44,17 @@ def poison_bytes(e: Evidence) -> Finding | None:
         if share >= NEARLY_ALL:
             text = f"got is still the poison 0x{poison:X} of before the call, in {{these}}: not written"
             return Finding(text, share, complete=bool(there.all()))
+    return None
+
+
+def onto_poison(e: Evidence) -> Finding | None:
+    """Whole numbers that were added onto the poison; in floats it swallows what is added."""
+    if e.raw.dtype.kind not in "iu" or e.raw.itemsize == 1:
+        return None
+    poison = np.full(e.raw.itemsize, POISONS[0], np.uint8).view(e.raw.dtype)
+    share = e.share(e.raw - poison == take(e.golden, e.at).astype(e.raw.dtype, copy=False))
+    if share >= NEARLY_ALL:
+        return Finding("got is the golden added onto what the output held before the call, in {these}", share)
     return None
 
 

@@ -14,6 +14,7 @@ WHAT: tuple[Rule, ...] = (
     rounding.finer_than_rounding,
     memory.not_written,
     memory.poison_bytes,
+    memory.onto_poison,
     formula.attribute_ignored,
     formula.strides_ignored,
     special.nan_lost,

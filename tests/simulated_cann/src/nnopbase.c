@@ -738,6 +738,49 @@ static void spoil_workspace(const Work *work)
         scribble(work->workspace + work->workspace_size, (uint64_t)length);
 }
 
+/* What the outputs held before the kernel of a fault `onto`; NULL without it. */
+static double **old_outputs(const Work *work)
+{
+    if (!sim_find_fault(work->op, work->call, "onto"))
+        return NULL;
+    double **old = calloc((size_t)work->count, sizeof *old);
+    for (int i = 0; i < work->count; i++) {
+        SimArg *arg = &work->args[i];
+        if (!arg->handle || !arg->count || arg->role != SIM_OUT)
+            continue;
+        old[i] = calloc((size_t)arg->count, sizeof **old);
+        for (int64_t k = 0; k < arg->count; k++)
+            old[i][k] = get(arg, own(arg, k));
+    }
+    return old;
+}
+
+/* The first float of the workspace for a fault `unzeroed`. Memory that nobody wrote counts as zero, as it mostly is on
+ * a device: that such a kernel works there is the point of the fault. */
+static double workspace_value(const Work *work, const unsigned char *workspace)
+{
+    float value = 0;
+    const uint32_t fresh = 0xCDCDCDCDu;
+    if (work->workspace_size < sizeof value || !sim_find_fault(work->op, work->call, "unzeroed") ||
+        memcmp(workspace, &fresh, sizeof fresh) == 0)
+        return 0;
+    memcpy(&value, workspace, sizeof value);
+    return value;
+}
+
+static void add_onto(const Work *work, double **old, double found)
+{
+    if (!old && found == 0)
+        return;
+    for (int i = 0; i < work->count; i++) {
+        SimArg *arg = &work->args[i];
+        if (!arg->handle || !arg->count || arg->role != SIM_OUT)
+            continue;
+        for (int64_t k = 0; k < arg->count; k++)
+            put(arg, own(arg, k), get(arg, own(arg, k)) + (old && old[i] ? old[i][k] : 0) + found);
+    }
+}
+
 static int compute(Work *work)
 {
     const SimFault *fault = sim_find_fault(work->op, work->call, "sync");
@@ -765,7 +808,13 @@ static int compute(Work *work)
     }
     if (!work->kernel || sim_find_fault(work->op, work->call, "nothing"))
         return 0;
+    double found = workspace_value(work, launch.workspace), **old = old_outputs(work);
     int code = work->kernel(&launch);
+    if (!code)
+        add_onto(work, old, found);
+    for (int i = 0; old && i < work->count; i++)
+        free(old[i]);
+    free(old);
     if (code)
         return code;
     for (int i = 0; i < work->count; i++) {
