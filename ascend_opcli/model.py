@@ -269,6 +269,11 @@ class Outcome:
     log: tuple[str, ...] = ()
     served_by: str = ""
 
+    @property
+    def has_status(self) -> bool:
+        """Whether a status was observed: the device's, or what the host's contract says. Others give outputs alone."""
+        return self.backend in ("host", "device")
+
 
 # --- judgement ----------------------------------------------------------------------------------------------
 
@@ -395,12 +400,16 @@ class OutputReport:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An outcome judged. ``reason`` is one sentence, empty for a plain PASS; ``notes`` do not change the word."""
+    """An outcome judged. ``reason`` is one sentence, empty for a plain PASS; ``notes`` do not change the word.
+
+    ``unjudged`` names outputs that were there beside judged ones and were not judged.
+    """
 
     word: Word
     reason: str = ""
     outputs: tuple[OutputReport, ...] = ()
     notes: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

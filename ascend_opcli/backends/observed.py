@@ -33,9 +33,7 @@ def storage_bytes(spec: TensorSpec) -> int:
 
 
 def values(spec: TensorSpec, read: np.ndarray) -> np.ndarray:
-    """The view's values, row-major, in an array of their own."""
-    if spec.dtype == "bool":
-        read = (read != 0).view(np.uint8)  # poison is no bool that NumPy could hold
+    """The view's values, row-major, in an array of their own; the bytes of a bool are judged as they are."""
     found: np.ndarray = view(Tensor(spec, read.view(numpy_dtype(spec.dtype)))).copy(order="C")
     return found
 

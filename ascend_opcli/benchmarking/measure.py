@@ -376,7 +376,8 @@ def _judged(case: Case, operator: Operator, call: Call, outcome: Outcome, today:
         verdict = dataclasses.replace(verdict, reason=f"a wrong result has no time: {verdict.reason}")
     marked = apply_known_issue(case, verdict, today)
     if marked.word is Word.PASS:
-        return _Judged(notes=marked.notes[len(verdict.notes) :])
+        left = (f"not judged: {', '.join(verdict.unjudged)}",) if verdict.unjudged else ()
+        return _Judged(notes=(*left, *marked.notes[len(verdict.notes) :]))
     return _Judged(_timed(marked), marked.reason)
 
 

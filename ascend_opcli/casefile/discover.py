@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +11,16 @@ from pathlib import Path
 from ascend_opcli.casefile.loader import FOREIGN, CaseFile
 from ascend_opcli.errors import UsageError, nearest
 from ascend_opcli.model import Case
+from ascend_opcli.tensors import exchange
 
 SUFFIXES = (".yaml", ".yml")
 STDIN = "-"
+
+_OF_FOLDER = {
+    exchange.MANIFEST: (exchange.INPUTS, exchange.OUTPUTS, exchange.GOLDEN),
+    "dump.json": ("dump_tensor_data",),
+}
+"""Files that say what the tensors in these folders beside them are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,7 @@ def _near(path: str) -> str:
 def _folder(path: str) -> tuple[list[str], int]:
     files: list[str] = []
     aside = 0
+    bare: list[str] = []
     for root, folders, names in os.walk(path):
         # Hidden folders belong to tools (.git, .pytest_cache), as does __pycache__.
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f != "__pycache__")
@@ -106,9 +115,30 @@ def _folder(path: str) -> tuple[list[str], int]:
             file = os.path.join(root, name)
             if name.lower().endswith(SUFFIXES) or (name.lower().endswith(FOREIGN) and recognised(file)):
                 files.append(file)
+            elif _OF_FOLDER.get(name, ()) and (set(_OF_FOLDER[name]) & set(folders) or _says_outputs(file)):
+                # A case that is there and cannot be read is no case less.
+                raise UsageError(f"{file} cannot be read as what describes the tensors beside it: it is damaged")
             else:
                 aside += 1
+        if exchange.OUTPUTS in folders and exchange.MANIFEST not in names:
+            bare.append(root)
+    described = {os.path.dirname(os.path.dirname(f)) for f in files if os.path.basename(f) == exchange.MANIFEST}
+    for folder in bare:
+        beside = any(os.path.isdir(os.path.join(folder, name)) for name in (exchange.INPUTS, exchange.GOLDEN))
+        if beside or os.path.dirname(folder) in described:
+            raise UsageError(f"{folder} holds the tensors of a case, and its {exchange.MANIFEST} is missing")
     return sorted(files), aside
+
+
+def _says_outputs(path: str) -> bool:
+    """Whether a file that is in no known format is, or was, about operators: no JSON, or with their keys."""
+    try:
+        with open(path, "rb") as stream:
+            text = stream.read(exchange.MAX_MANIFEST + 1)
+        found = json.loads(text)
+    except (OSError, ValueError, RecursionError):
+        return True
+    return isinstance(found, dict) and "outputs" in found and ("operator" in found or "inputs" in found)
 
 
 def recognised(path: str) -> bool:

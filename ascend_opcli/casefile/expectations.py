@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from collections.abc import Mapping as Table
@@ -12,9 +13,10 @@ from ascend_opcli import status as codes
 from ascend_opcli.casefile import keys, read, values
 from ascend_opcli.casefile.tree import Mapping, Node, Scalar, clip
 from ascend_opcli.errors import OpcliError
-from ascend_opcli.model import Argument, Data, ExpectedStatus, Phase, StandardChoice, TensorSpec
+from ascend_opcli.model import Argument, Data, ExpectedStatus, Fill, Phase, StandardChoice, TensorSpec, Values
 from ascend_opcli.operators.operator import Operator, first_spec
 from ascend_opcli.status import message_pattern
+from ascend_opcli.tensors.data import not_held
 
 CheckStandard = Callable[[StandardChoice, "str | None"], None]
 """Refuses an unknown standard, or its numbers, with a ValueError; it is told the output's dtype, if any."""
@@ -127,7 +129,16 @@ def _got(node: Node, spec: object, folder: Path, what: str) -> Data:
         return values.generator(node, folder, False, what)
     if isinstance(node, Scalar) and (node.value is None or not values.is_number(node)):
         raise node.error(f"{what} takes values or {{file: x.npy}}, not {node.kind}")
-    return values.data(node, spec.dtype, spec.shape, folder, what)
+    made = values.data(node, spec.dtype, spec.shape, folder, what)
+    written = made.values if isinstance(made, Values) else (made.value,) if isinstance(made, Fill) else ()
+    place = not_held(written, spec.dtype)
+    if place is not None:
+        # What is judged must be what was got: inputs are rounded to their dtype, outputs are not.
+        at = next(itertools.islice(values.leaves(node, spec.dtype), place, None), node)
+        raise at.error(
+            f"{what}: {at.text if isinstance(at, Scalar) else at.kind} is not a value of {spec.dtype}"
+        )
+    return made
 
 
 def _expected(node: Node, spec: TensorSpec, folder: Path, name: str) -> Data:

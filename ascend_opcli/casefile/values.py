@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import cast
@@ -74,6 +75,17 @@ def is_leaf(node: Node, is_complex: bool) -> bool:
         and len(node.items) == 2
         and all(isinstance(item, Scalar) for item in node.items)
     )
+
+
+def leaves(node: Node, dtype: str) -> Iterator[Node]:
+    """The elements of what is written, in row-major order."""
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Sequence) and not is_leaf(top, dtype.startswith("complex")):
+            stack.extend(reversed(top.items))
+        else:
+            yield top
 
 
 def shape_of(node: Node, is_complex: bool = False) -> Shape:

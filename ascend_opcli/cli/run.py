@@ -141,7 +141,9 @@ def run(
             "(default half of what is free). A candidate may take no more either.",
         ),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Count SKIP and WEAK as failures.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Count SKIP, WEAK and IN PART as failures.")
+    ] = False,
     max_skips: Annotated[
         int | None,
         typer.Option("--max-skips", metavar="N", min=0, help="Fail where more cases than N are skipped."),

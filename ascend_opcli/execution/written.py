@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -42,12 +43,14 @@ class Written:
             return Outcome(self.name, error=str(error))
         folder = str(place.folder)
         outputs, wrong = read_outputs(place, call)
-        outcome = Outcome(self.name, outputs=outputs, findings=tuple(wrong), served_by=folder)
+        outcome = Outcome(
+            self.name, outputs=outputs, findings=tuple(wrong), notes=_once(case), served_by=folder
+        )
         if not outputs:
             return outcome
         found = [f"when it was run: {text}" for text in place.findings]
         found += self._shortcuts.found(operator, case, call, outcome)
-        return Outcome(self.name, outputs=outputs, findings=tuple(found), served_by=folder)
+        return dataclasses.replace(outcome, findings=tuple(found))
 
 
 class Given:
@@ -69,11 +72,18 @@ class Given:
         if settled is not None:
             return settled
         outputs, wrong = given_outputs(case.got, call)
-        outcome = Outcome(self.name, outputs=outputs, findings=tuple(wrong))
+        outcome = Outcome(self.name, outputs=outputs, findings=tuple(wrong), notes=_once(case))
         if not outputs:
             return outcome
         found = tuple(self._shortcuts.found(operator, case, call, outcome))
-        return Outcome(self.name, outputs=outputs, findings=found)
+        return dataclasses.replace(outcome, findings=found)
+
+
+def _once(case: Case) -> tuple[str, ...]:
+    """What a case that demands repeats is told where the outputs are there already."""
+    if case.repeat < 2:
+        return ()
+    return (f"repeat {case.repeat}: nothing was repeated, for nothing is run where the outputs are given",)
 
 
 class Keeper:

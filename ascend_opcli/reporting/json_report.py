@@ -55,6 +55,7 @@ def summary_object(summary: Summary) -> dict[str, Any]:
         "cases": summary.total,
         **{word.value.lower(): summary.words[word] for word in Word},
         "weak": summary.weak,
+        "partial": summary.partial,
         "seconds": plain(summary.timings),
     }
 
@@ -88,6 +89,7 @@ def _result(result: Result) -> dict[str, Any]:
         "served_by": result.served_by,
         "outputs": [_output(o) for o in result.verdict.outputs],
         "notes": result.verdict.notes,
+        "unjudged": result.verdict.unjudged,
         "inputs_sha256": result.inputs_sha256,
         "repro": result.repro,
         "seconds": result.timings,

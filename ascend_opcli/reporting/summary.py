@@ -17,6 +17,7 @@ class Summary:
 
     words: Counter[Word] = field(default_factory=Counter)
     weak: int = 0
+    partial: int = 0
     backends: set[str] = field(default_factory=set)
     timings: Timings = field(default_factory=Timings)
 
@@ -32,6 +33,7 @@ class Summary:
         """Count one more result."""
         self.words[result.verdict.word] += 1
         self.weak += any(output.weak for output in result.verdict.outputs)
+        self.partial += bool(result.verdict.unjudged)
         self.backends.add(result.backend)
         a, b = self.timings, result.timings
         self.timings = Timings(a.generate + b.generate, a.run + b.run, a.golden + b.golden, a.judge + b.judge)
@@ -42,10 +44,10 @@ class Summary:
         return sum(self.words.values())
 
     def exit_code(self, *, strict: bool = False) -> ExitCode:
-        """The verdict of the run: see :class:`ExitCode`. ``strict`` makes SKIP and WEAK failures."""
+        """The verdict of the run: see :class:`ExitCode`. ``strict`` makes SKIP, WEAK and IN PART failures."""
         codes: list[ExitCode] = []
         if self.words[Word.FAIL] or (
-            strict and (self.words[Word.SKIP] or self.words[Word.KNOWN] or self.weak)
+            strict and (self.words[Word.SKIP] or self.words[Word.KNOWN] or self.weak or self.partial)
         ):
             codes.append(ExitCode.FAILED)
         if self.words[Word.ERROR]:
@@ -62,10 +64,11 @@ class Summary:
         )
         host = "no operator was run: " if self.backends <= {"host"} and self.total else ""
         weak = f", {self.weak:,} of them WEAK" if self.weak else ""
+        partial = f", {self.partial:,} of them IN PART" if self.partial else ""
         t = self.timings
         other = max(0.0, seconds - t.generate - t.run - t.golden - t.judge)
         return [
-            f"{host}{count_text(self.total, 'case')}: {counts}{weak}",
+            f"{host}{count_text(self.total, 'case')}: {counts}{weak}{partial}",
             f"time {seconds:.2f} s: generate {t.generate:.2f}, run {t.run:.2f}, golden {t.golden:.2f},"
             f" judge {t.judge:.2f}, other {other:.2f}",
         ]

@@ -78,7 +78,7 @@ def print_results(
 
 
 def _is_weak(result: Result) -> bool:
-    return any(output.weak for output in result.verdict.outputs)
+    return bool(result.verdict.unjudged) or any(output.weak for output in result.verdict.outputs)
 
 
 def _print_table(rows: Sequence[tuple[Word, tuple[str, ...]]], stream: IO[str], color: bool | None) -> None:

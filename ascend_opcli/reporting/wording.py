@@ -103,6 +103,8 @@ def note_text(result: Result) -> str:
     for output in result.verdict.outputs:
         if output.weak:
             said.append(f"WEAK: {', '.join(output.weak)} would pass too")
+    if result.verdict.unjudged:
+        said.append(f"IN PART: {', '.join(result.verdict.unjudged)} not judged")
     branches = result.verdict.outputs[0].branches if result.verdict.outputs else ()
     total = sum(b.count for b in branches)
     if total:

@@ -360,6 +360,24 @@ def literals(values: Sequence[Number], dtype: str) -> np.ndarray:
     return round_to(np.array(values, np.float64), dtype)
 
 
+def not_held(values: Sequence[Number], dtype: str) -> int | None:
+    """The place of the first number that the dtype cannot hold: it is rounded to another integer, clipped, or becomes
+    Inf or NaN; None where there is none. Decimals may be rounded to a float."""
+    want = dtype_of(dtype)
+    if want.kind in ("float", "complex"):
+        reals = [[v.real, v.imag] if want.kind == "complex" else [v] for v in values]
+        with np.errstate(all="ignore"):
+            made = literals([r for each in reals for r in each], part(dtype)).astype(np.float64)
+        # A whole number that float64 cannot hold is finite all the same.
+        written = np.array([0.0 if type(r) is int else r for each in reals for r in each], np.float64)
+        lost = (np.isfinite(made) != np.isfinite(written)) | (np.isnan(made) != np.isnan(written))
+        places = np.flatnonzero(lost.reshape(len(values), -1).any(axis=1))
+        return int(places[0]) if places.size else None
+    low, high = (0, 1) if want.kind == "bool" else integer_range(dtype)
+    held = (isinstance(v, (int, float)) and low <= v <= high and v == int(v) for v in values)
+    return next((place for place, fits in enumerate(held) if not fits), None)
+
+
 def normal_quantile(shares: np.ndarray) -> np.ndarray:
     """The standard normal quantile of shares in [2**-33, 1 - 2**-33], float64 in and out.
 

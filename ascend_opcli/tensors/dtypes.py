@@ -114,12 +114,10 @@ _ALIASES = {
 PREFIXES = ("acl_", "dt_", "torch.", "numpy.", "np.")
 
 # In aclDataType, but without a NumPy counterpart that both NumPy 1.26 and 2.x can hold.
-_NOT_MADE = frozenset(
-    (
-        *("int4", "uint1", "string", "complex32", "hifloat8", "float8_e8m0"),
-        *("float6_e3m2", "float6_e2m3", "float4_e2m1", "float4_e1m2"),
-    )
-)
+_NOT_MADE = {
+    **{"string": 13, "int4": 29, "uint1": 30, "complex32": 33, "hifloat8": 34, "float8_e8m0": 37},
+    **{"float6_e3m2": 38, "float6_e2m3": 39, "float4_e2m1": 40, "float4_e1m2": 41},
+}
 
 
 def canonical(word: str) -> str:
@@ -140,6 +138,15 @@ def canonical(word: str) -> str:
         raise UnknownDType(f"CANN knows the dtype '{name}', but opcli cannot make data for it")
     listed = ": known are " + ", ".join(DTYPES)
     raise UnknownDType(f"unknown dtype '{word}'" + did_you_mean(bare, [*DTYPES, *_ALIASES], otherwise=listed))
+
+
+def of_acl(number: int) -> str:
+    """The name of an aclDataType value, also of those that no data can be made for; UnknownDType where it is none."""
+    known = {**{name: made.acl for name, made in DTYPES.items()}, **_NOT_MADE}
+    name = next((name for name, value in known.items() if value == number), None)
+    if name is None:
+        raise UnknownDType(f"{number} is no value of aclDataType")
+    return name
 
 
 def spellings() -> tuple[str, ...]:
@@ -192,6 +199,14 @@ def _numpy(name: str) -> np.dtype[Any]:
         found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
         return found
     return np.dtype(name)
+
+
+def truth(path: str, stored: np.ndarray) -> np.ndarray:
+    """Bytes of a file, uint8 or bool, as bool; ValueError for one other than 0 and 1: it equals no true or false."""
+    values = stored.view(np.uint8)
+    if values.size and int(values.max()) > 1:
+        raise ValueError(f"{path} holds bytes other than 0 and 1, which are no bool")
+    return values.view(np.bool_)
 
 
 # --- rounding -----------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ import numpy as np
 from ascend_opcli.errors import did_you_mean
 from ascend_opcli.model import Shape
 from ascend_opcli.tensors import torch_file
-from ascend_opcli.tensors.dtypes import DTYPES, DType, integer_range, round_to
+from ascend_opcli.tensors.dtypes import DTYPES, DType, integer_range, round_to, truth
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 
 MAX_HEADER = 10_000
@@ -176,17 +176,18 @@ def mapped(path: str, key: str | None = None) -> np.ndarray:
             with stream:
                 found = archive.start(key)
                 if found is None:
-                    return _shaped(archive.values(stream, header), header)
+                    return _shaped(path, archive.values(stream, header), header)
                 archive.proven(stream)
                 start = found
     if not math.prod(header.shape):
         return np.empty(header.shape, header.dtype)
     with _sentence(path):
         flat = np.memmap(path, header.dtype, "r", start + header.size, (math.prod(header.shape),))
-    return _shaped(np.asarray(flat), header)
+    return _shaped(path, np.asarray(flat), header)
 
 
-def _shaped(flat: np.ndarray, header: _Header) -> np.ndarray:
+def _shaped(path: str, flat: np.ndarray, header: _Header) -> np.ndarray:
+    flat = truth(path, flat) if flat.dtype == np.bool_ else flat
     return flat.reshape(header.shape, order="F" if header.fortran else "C")
 
 
@@ -462,6 +463,6 @@ def _little(want: DType) -> np.dtype[Any]:
 def _native(values: np.ndarray, want: DType) -> np.ndarray:
     values = values.astype(values.dtype.newbyteorder("="), copy=False)
     if want.kind == "bool":
-        truth: np.ndarray = values != 0
-        return truth
+        found: np.ndarray = values != 0
+        return found
     return values.view(want.numpy) if values.dtype != want.numpy else values

@@ -14,7 +14,7 @@ from ascend_opcli.errors import SurroundingsError, did_you_mean
 from ascend_opcli.model import Shape
 from ascend_opcli.tensors import files, torch_file
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
-from ascend_opcli.tensors.dtypes import name_of
+from ascend_opcli.tensors.dtypes import name_of, truth
 
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 SUFFIXES = (".npy", ".npz", ".bin", ".pt", ".pth")
@@ -67,16 +67,10 @@ def _raw(path: str, dtype: str | None, shape: Shape | None, named: str) -> np.nd
         stored = np.dtype(np.uint8)
     values: np.ndarray = np.asarray(np.memmap(path, stored, "r", 0, shape))
     if want.kind == "bool":
-        return _truth(path, values)
+        return truth(path, values)
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
     return values if values.dtype == want.numpy else values.view(want.numpy)
-
-
-def _truth(path: str, values: np.ndarray) -> np.ndarray:
-    if values.size and int(values.max()) > 1:
-        raise ValueError(f"{path} holds bytes other than 0 and 1, which are no bool")
-    return values.view(np.bool_)
 
 
 def _typed(path: str, values: np.ndarray, dtype: str | None) -> np.ndarray:
@@ -137,7 +131,8 @@ def _torch(path: str, key: str | None) -> np.ndarray:
         raise ValueError(f"{path} holds one tensor, '{key}' cannot be chosen")
     if not isinstance(found, torch.Tensor):
         raise ValueError(f"{path} holds {type(found).__name__}, not a tensor")
-    return of_tensor(path, found.detach())
+    values = of_tensor(path, found.detach())
+    return truth(path, values) if values.dtype == np.bool_ else values
 
 
 def of_tensor(path: str, tensor: object) -> np.ndarray:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Shape
-from ascend_opcli.tensors.dtypes import DTYPES
+from ascend_opcli.tensors.dtypes import DTYPES, truth
 
 SUFFIXES = (".pt", ".pth")
 MAX_PICKLE = 2**16
@@ -127,8 +127,8 @@ def mapped(path: str) -> np.ndarray:
         flat = np.asarray(np.memmap(path, stored, "r", found.start, (found.count,)))
     except (OSError, ValueError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
-    if found.dtype == "bool" and flat.size and int(flat.max()) > 1:
-        raise ValueError(f"{path} holds bytes other than 0 and 1, which are no bool")
+    if found.dtype == "bool":
+        truth(path, flat)
     strides = tuple(s * dtype.itemsize for s in found.strides)
     seen = np.lib.stride_tricks.as_strided(flat[found.offset :], found.shape, strides, writeable=False)
     return seen.view(dtype)

@@ -21,7 +21,7 @@ def wide_blocks(
 ) -> Iterator[tuple[np.ndarray, ...]]:
     """Output, golden and, where there is one, third party in float64, the parts of complex numbers one by one.
 
-    A golden that rounds to Inf is that Inf.
+    A golden that rounds to Inf is that Inf; a third party of another dtype counts as it is rounded to the output's.
     """
     size = max(1, min(BLOCK, got.size))
     x, y = Flat(got, size), Patched(golden, size, patches)
@@ -30,7 +30,7 @@ def wide_blocks(
         stop = min(start + BLOCK, got.size)
         block = [_wide(x.block(start, stop), dtype), expected(y.block(start, stop), dtype)]
         if z is not None:
-            block.append(wide_golden(z.block(start, stop), dtype).reshape(-1).astype(np.float64))
+            block.append(_wide(round_to(z.block(start, stop), dtype), dtype))
         yield tuple(block)
 
 

@@ -238,7 +238,9 @@ def _integers(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standar
     """Integers and bool: differences are taken in 64-bit integers, so nothing is lost near 2**63."""
     nan = np.isnan(golden) if golden.dtype.kind == "f" else np.zeros(golden.shape, dtype=bool)
     wide = np.uint64 if dtype_of(dtype).kind == "uint" else np.int64
-    x, y = got.astype(wide), round_to(golden, dtype).astype(wide)
+    # A byte of a bool that is neither 0 nor 1 is no value that the golden could have.
+    values = got.view(np.uint8) if dtype == "bool" else got
+    x, y = values.astype(wide), round_to(golden, dtype).astype(wide)
     exact = (x == y) & ~nan
     # Subtracting the smaller from the larger modulo 2**64 is the true distance for signed values too.
     error = (np.maximum(x, y).view(np.uint64) - np.minimum(x, y).view(np.uint64)).astype(np.float64)

@@ -1,11 +1,14 @@
-"""The acceptance rules of other tools of the field, each to its letter."""
+"""The acceptance rules of other tools of the field, each to its letter.
+
+All but ``dual`` compare with a golden of the output's dtype: there it comes out of a file or a tensor of that dtype.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
-from ascend_opcli.tensors.dtypes import part
+from ascend_opcli.tensors.dtypes import float_format, part
 from ascend_opcli.verification.standard import Standard, number
 
 # T of MERE < T and MARE < 10 T: ATK's single benchmark has the thresholds of the ecosystem page of 2026-04.
@@ -59,7 +62,7 @@ def single(
     mean = _SINGLE[row]
     rule = (
         f"{title}: |got - golden| / (|golden| + 1e-7) has a mean < {number(mean)} and is < "
-        f"{number(mean * mare_ratio)} for every element; a golden with NaN or Inf passes{note}"
+        f"{number(mean * mare_ratio)} for every element; a golden with NaN or Inf passes{note}{_of_rounded(dtype)}"
     )
     return Standard(
         "single",
@@ -72,11 +75,14 @@ def single(
         strict=True,
         non_finite="golden excuses",
         whole="single",
+        rounded=True,
     )
 
 
 def dual(dtype: str, *, level: str = "L1", third: str = "host", inf_nan_mode: float = 1.0) -> Standard:
     """The double benchmark: errors against those of a third-party result, which comes from ``third``."""
+    if inf_nan_mode not in (0.0, 1.0):
+        raise ValueError(f"'inf_nan_mode' of standard 'dual' is 0 or 1, not {inf_nan_mode:g}")
     title = f"double benchmark {level}"
     if dtype_of(dtype).kind not in ("float", "complex"):
         return _equal("dual", f"{title}: {dtype} is equal to the golden", dtype)
@@ -116,9 +122,10 @@ def msopst(dtype: str, *, t1: float = 0.01, t2: float = 0.05, limit: float = 0.1
     )
     return Standard(
         "msopst",
-        rule + modulus_note(dtype),
+        rule + modulus_note(dtype) + _of_rounded(dtype),
         part(dtype),
         kind="msopst",
+        rounded=True,
         modulus=by_modulus(dtype),
         atol=t1,
         matched=1 - t2,
@@ -153,8 +160,9 @@ def ratio(
         rule += "NaN and Inf that differ among them (verify_result.py)"
     return Standard(
         "ratio",
-        rule + modulus_note(dtype),
+        rule + modulus_note(dtype) + _of_rounded(dtype),
         part(dtype),
+        rounded=True,
         rtol=rtol,
         atol=atol,
         forgiven=ptol,
@@ -167,7 +175,13 @@ def cosine(dtype: str, *, max: float = 0.01) -> Standard:  # the number's name i
     """TTK's cosine: 1 - cos of the angle between output and golden, both taken as one vector."""
     rule = f"1 - cos(got, golden) <= {number(max)} over the whole output; an element alone may use that up"
     return Standard(
-        "cosine", rule + _parts(dtype), part(dtype), matched=0.0, whole="cosine", numbers={"max": max}
+        "cosine",
+        rule + _parts(dtype) + _of_rounded(dtype),
+        part(dtype),
+        matched=0.0,
+        whole="cosine",
+        numbers={"max": max},
+        rounded=True,
     )
 
 
@@ -180,7 +194,15 @@ def torch_npu(dtype: str, *, prec: float = 1e-4, prec16: float = 1e-3) -> Standa
     if dtype == "bfloat16":
         both = number(prec16)
         rule = f"torch_npu, bfloat16: torch.allclose, |got - golden| <= {both} * |golden| + {both} for every element"
-        return Standard("torch_npu", rule, dtype, rtol=prec16, atol=prec16, non_finite="nan differs")
+        return Standard(
+            "torch_npu",
+            rule + _of_rounded(dtype),
+            dtype,
+            rtol=prec16,
+            atol=prec16,
+            non_finite="nan differs",
+            rounded=True,
+        )
     p, least = (prec16, 6e-8) if dtype == "float16" else (prec, 1e-9)
     rule = (
         f"torch_npu assertRtolEqual: |got - golden| <= {number(p)}, or divided by max(|got|, |golden|) + {least:g} "
@@ -188,9 +210,10 @@ def torch_npu(dtype: str, *, prec: float = 1e-4, prec16: float = 1e-3) -> Standa
     )
     return Standard(
         "torch_npu",
-        rule,
+        rule + _of_rounded(dtype),
         dtype,
         kind="torch_npu",
+        rounded=True,
         atol=p,
         matched=0.0,
         non_finite="in the share",
@@ -211,8 +234,9 @@ def assert_close(dtype: str, *, rtol: float | None = None, atol: float | None = 
     )
     return Standard(
         "assert_close",
-        rule + modulus_note(dtype),
+        rule + modulus_note(dtype) + _of_rounded(dtype),
         part(dtype),
+        rounded=True,
         rtol=rtol,
         atol=atol,
         non_finite="nan differs",
@@ -256,6 +280,14 @@ def by_modulus(dtype: str) -> bool:
 def modulus_note(dtype: str) -> str:
     """What such a rule has to say about complex numbers; empty for the rest."""
     return " (of complex numbers, | | is the modulus)" if by_modulus(dtype) else ""
+
+
+def _of_rounded(dtype: str) -> str:
+    """What a rule says of a golden that is rounded before, and how coarse that is: the floor of the dtype."""
+    if dtype_of(dtype).kind not in ("float", "complex"):
+        return ""
+    step = number(2.0 ** -float_format(part(dtype)).mantissa)
+    return f"; as there, the golden is rounded to {dtype} first, whose steps are up to {step} of a value"
 
 
 def _equal(name: str, rule: str, dtype: str) -> Standard:

@@ -1,12 +1,33 @@
-"""A golden read as flat blocks, with other values at a few places."""
+"""A golden read as flat blocks: with other values at a few places, or rounded to the output's dtype."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ascend_opcli.tensors.flat import Flat, native, take
+from ascend_opcli.tensors.dtypes import numpy_dtype, round_to
+from ascend_opcli.tensors.flat import CHUNK, Flat, Streamed, native, take
 
-__all__ = ["Flat", "Patched", "native", "take"]
+__all__ = ["Flat", "Patched", "native", "rounded", "take"]
+
+_WHOLE = 1 << 20
+"""Elements up to which a golden is rounded at once."""
+
+
+def rounded(golden: np.ndarray, dtype: str) -> np.ndarray:
+    """The golden in the output's dtype; a large one is rounded block by block, where it is read."""
+    if golden.dtype == numpy_dtype(dtype):
+        return golden
+    streamed: Any = golden
+    if golden.size <= _WHOLE and not isinstance(streamed, Streamed):
+        return round_to(native(golden), dtype)
+
+    def make(first: int, last: int) -> np.ndarray:
+        return round_to(Flat(golden, CHUNK).block(first, last), dtype)
+
+    made: Any = Streamed(golden.shape, numpy_dtype(dtype), make)
+    return made  # type: ignore[no-any-return]
 
 
 class Patched(Flat):

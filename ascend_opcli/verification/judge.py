@@ -12,10 +12,10 @@ from ascend_opcli.tensors.dtypes import numpy_dtype, spacing
 from ascend_opcli.tensors.flat import spread
 from ascend_opcli.verification.choice import of_class
 from ascend_opcli.verification.elements import figures
-from ascend_opcli.verification.flat import take
+from ascend_opcli.verification.flat import rounded, take
 from ascend_opcli.verification.metrics import Metrics, Patches
 from ascend_opcli.verification.standards import STANDARDS, Standard, covers, make
-from ascend_opcli.verification.trust import weak_answers
+from ascend_opcli.verification.trust import passes_anyway, weak_answers
 from ascend_opcli.verification.whole import judged
 from ascend_opcli.verification.wording import reason
 
@@ -96,6 +96,7 @@ def judge_and_locate(
             census=Census(),
         )
         return report, None
+    golden, either = _as_compared(golden, either, dtype, standard)
     patches = None if either is None else _nearer(got, golden, dtype, standard, either)
     found = judged(
         got, golden, dtype, standard, third=third, patches=patches, written=written, threads=threads
@@ -104,6 +105,8 @@ def judge_and_locate(
     weak: tuple[str, ...] = ()
     if not failed and got.size >= TRUSTED_FROM and dtype_of(dtype).kind in ("float", "complex"):
         weak = weak_answers(golden, dtype, standard, copies or {}, metrics, third)
+    if not failed:
+        weak = tuple(dict.fromkeys((*passes_anyway(golden, dtype, standard, third), *weak)))
     report = OutputReport(
         name=name,
         dtype=dtype,
@@ -149,9 +152,10 @@ def side_by_side(
         standard = make(of_class(StandardChoice(name), dtype, operator_standard), dtype)
         if not covers(name, dtype) or (standard.whole == "dual" and third is None):
             continue
-        patches = None if either is None else _nearer(got, golden, dtype, standard, either)
+        wanted, others = _as_compared(golden, either, dtype, standard)
+        patches = None if others is None else _nearer(got, wanted, dtype, standard, others)
         found = judged(
-            got, golden, dtype, standard, third=third, patches=patches, written=written, threads=threads
+            got, wanted, dtype, standard, third=third, patches=patches, written=written, threads=threads
         )
         said = reason(list(found.failed))
         made.append(Alternative(name, not found.failed, found.used, said, found.warnings))
@@ -166,9 +170,24 @@ def noise_floor(
     No kernel can do better; above 1, none passes.
     """
     name = dtype_of(dtype).name
-    found = judged(host_result, golden, name, make(choice, dtype), third=host_result)
+    found = judged(
+        host_result, as_compared(golden, name, choice), name, make(choice, dtype), third=host_result
+    )
     census = found.metrics.census
     return found.used, census.nan_against_number + census.inf_against_other > 0
+
+
+def as_compared(golden: np.ndarray, dtype: str, choice: StandardChoice) -> np.ndarray:
+    """The golden that the standard of a choice compares with: rounded to the output's dtype where its tool does so."""
+    return _as_compared(golden, None, dtype, make(choice, dtype))[0]
+
+
+def _as_compared(
+    golden: np.ndarray, either: tuple[np.ndarray, np.ndarray] | None, dtype: str, standard: Standard
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
+    if not standard.rounded or (golden.dtype.kind == "c" and dtype_of(dtype).kind != "complex"):
+        return golden, either
+    return rounded(golden, dtype), None if either is None else (either[0], rounded(either[1], dtype))
 
 
 def _not_comparable(got: np.ndarray, golden: np.ndarray, dtype: str) -> str:

@@ -13,7 +13,7 @@ from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import name_of
 from ascend_opcli.tensors.saved import opened
 from ascend_opcli.verification.diagnosis.diagnose import diagnose
-from ascend_opcli.verification.judge import judge_and_locate, side_by_side
+from ascend_opcli.verification.judge import as_compared, judge_and_locate, side_by_side
 from ascend_opcli.verification.standards import default_for
 
 
@@ -69,11 +69,12 @@ def compare_arrays(
     """
     inputs = inputs or {}
     copies = {n: a for n, a in inputs.items() if a.shape == golden.shape and a.dtype.kind != "b"}
+    compared = golden if got.shape != golden.shape else as_compared(golden, dtype, choice)
     report, failing = judge_and_locate(
-        name, got, golden, dtype=dtype, choice=choice, inputs=inputs, copies=copies, third=third
+        name, got, compared, dtype=dtype, choice=choice, inputs=inputs, copies=copies, third=third
     )
     if not report.passed:
-        found = diagnose(name, got, golden, dtype=dtype, choice=choice, inputs=inputs, failing=failing)
+        found = diagnose(name, got, compared, dtype=dtype, choice=choice, inputs=inputs, failing=failing)
         report = dataclasses.replace(
             report, diagnosis=found.sentence, mismatch_strip=found.strip, ulp_histogram=found.histogram
         )

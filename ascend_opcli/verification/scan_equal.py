@@ -43,6 +43,8 @@ class EqualScan:
             return np.asarray(same.all(axis=1))
         if got.dtype.itemsize < 4 and self._kind == "float":
             return np.asarray(widen(got, np.float32) == widen(rounded, np.float32))
+        if self._kind == "bool":
+            got, rounded = got.view(np.uint8), rounded.view(np.uint8)
         equal = np.asarray(got == rounded)
         if golden.dtype.kind == "f" and self._kind not in ("float", "complex"):
             equal &= ~np.isnan(golden)

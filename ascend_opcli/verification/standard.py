@@ -32,6 +32,8 @@ class Standard:
     criterion over the whole output: see :mod:`.whole`, and ``numbers`` holds what that needs. ``small`` is the
     magnitude below which the dual standard counts errors over ``atol``.
 
+    ``rounded``: the golden counts as it is rounded to the output's dtype, as in the tool whose rule this is.
+
     With ``modulus`` a complex number is one value, its error |got - golden| and NaN where a part is; without,
     each of its parts must satisfy the rule.
     """
@@ -56,6 +58,7 @@ class Standard:
     small: float = 0.0
     third: str = ""
     modulus: bool = False
+    rounded: bool = False
 
     @property
     def equality(self) -> bool:

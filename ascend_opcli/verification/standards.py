@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from ascend_opcli.casefile.standard_text import standard_text
 from ascend_opcli.errors import did_you_mean
@@ -174,7 +175,13 @@ def make(choice: StandardChoice, dtype: str) -> Standard:
 def _made(choice: StandardChoice, dtype: str) -> Standard:
     words = WORDS.get(choice.name, {})
     given = {key: value if key in words else float(value) for key, value in choice.numbers.items()}
-    return STANDARDS[choice.name](dtype, **given)
+    made = STANDARDS[choice.name](dtype, **given)
+    if dtype != "bool" or made.equality or made.whole == "random":
+        return made
+    # There is no distance between true and false: a tolerance of 1 would let every answer pass.
+    return Standard(
+        made.name, f"{made.name} has no distance for bool: equal to the golden", dtype, kind="equal"
+    )
 
 
 def covers(name: str, dtype: str) -> bool:
@@ -229,24 +236,66 @@ def _check_word(standard: str, key: str, value: object, known: tuple[str, ...]) 
 def _check_range(standard: str, key: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"'{key}' of standard '{standard}' must be a number, not {value!r}")
-    if key in _SHARES:
-        if not 0.0 <= value <= 1.0:
-            raise ValueError(f"'{key}' of standard '{standard}' must lie in [0, 1], not {value:g}")
-    elif not 0.0 <= value < math.inf:
+    sensible = RANGES.get((standard, key))
+    if value == 0 and sensible is not None and sensible.zero:
+        raise ValueError(f"'{key}' of standard '{standard}' cannot be 0: {sensible.zero}")
+    if (sensible is None or sensible.high > 1) and not 0.0 <= value < math.inf:
         raise ValueError(f"'{key}' of standard '{standard}' must be finite and not negative, not {value:g}")
-    if value == 0 and key in _ABOVE_ZERO.get(standard, {}):
-        raise ValueError(f"'{key}' of standard '{standard}' cannot be 0: {_ABOVE_ZERO[standard][key]}")
+    if sensible is not None and value not in sensible:
+        raise ValueError(
+            f"'{key}' of standard '{standard}' must lie in {sensible}, not {value:g}: {sensible.beyond}"
+        )
 
 
-_SHARES = ("share", "ptol", "t1", "t2", "alpha")
+class Range(NamedTuple):
+    """Numbers with which a rule means something.
+
+    ``beyond`` says what it would mean outside, ``zero`` why it cannot be 0, where it cannot.
+    """
+
+    low: float
+    high: float
+    beyond: str
+    zero: str = ""
+    open_high: bool = False
+
+    def __contains__(self, value: object) -> bool:
+        assert isinstance(value, (int, float))
+        below = value < self.high if self.open_high else value <= self.high
+        return below and (value >= self.low if value else not self.zero and self.low == 0)
+
+    def __str__(self) -> str:
+        ends = "(" if self.zero and not self.low else "[", ")" if self.open_high else "]"
+        return f"{ends[0]}{number(self.low)}, {number(self.high)}{ends[1]}"
+
+
+_ZEROS = "with an error as large as the value zeros would pass"
 _NONE_PASSES = "the errors must be less, and none is less than 0"
-_ABOVE_ZERO = {
-    "ecosystem-2026-04": {"threshold": _NONE_PASSES, "ratio": _NONE_PASSES},
-    "single": {"mare_ratio": _NONE_PASSES},
-    "msopst": {"t1": "the rule divides by it", "limit": _NONE_PASSES},
-    "random": {"alpha": "nothing is less likely than that, so everything would pass"},
+
+RANGES: Mapping[tuple[str, str], Range] = {
+    ("ecosystem", "share"): Range(
+        0.0, 1.0, "it is the share of the elements that the tolerance holds for", "nothing would be asked for"
+    ),
+    ("ecosystem-2026-04", "threshold"): Range(0.0, 1.0, _ZEROS, _NONE_PASSES, open_high=True),
+    ("ecosystem-2026-04", "ratio"): Range(0.0, 1e4, "it multiplies the threshold", _NONE_PASSES),
+    ("ulp", "max"): Range(0.0, 2.0**52, "no float has so many steps below its own size"),
+    ("single", "mare_ratio"): Range(0.0, 1e4, "it multiplies the threshold", _NONE_PASSES),
+    ("msopst", "t1"): Range(0.0, 1.0, "it is a relative difference", "the rule divides by it"),
+    ("msopst", "t2"): Range(0.0, 1.0, "it is the share of the elements that may differ"),
+    ("msopst", "limit"): Range(0.0, 1.0, "the relative difference of zeros is 1", _NONE_PASSES),
+    ("ratio", "ptol"): Range(0.0, 1.0, "it is the share of the elements that may be over"),
+    ("cosine", "max"): Range(0.0, 1.0, "1 - cos is 1 for zeros", open_high=True),
+    ("torch_npu", "prec"): Range(0.0, 1.0, _ZEROS, open_high=True),
+    ("torch_npu", "prec16"): Range(0.0, 1.0, _ZEROS, open_high=True),
+    ("random", "alpha"): Range(
+        1e-6,
+        0.5,
+        "it is how often a right output fails",
+        "nothing is less likely than that, so everything would pass",
+    ),
 }
-"""Numbers with which a rule would mean nothing, and why."""
+"""By standard and number. Those without an entry are distances: how large a sensible one is depends on the data, and an
+output that nothing could have failed is called so."""
 
 
 ALL = "all"

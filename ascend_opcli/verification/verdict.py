@@ -32,14 +32,20 @@ from ascend_opcli.operators.evaluate import Golden, ReferenceFailure
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.status.message_pattern import pattern
 from ascend_opcli.tensors import files
-from ascend_opcli.tensors.data import generate
+from ascend_opcli.tensors.data import generate, literals, not_held
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, widen
 from ascend_opcli.tensors.flat import Streamed
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.choice import choose
 from ascend_opcli.verification.earlier import Earlier
 from ascend_opcli.verification.flat import Flat, take
-from ascend_opcli.verification.judge import judge_and_locate, judge_output, noise_floor, side_by_side
+from ascend_opcli.verification.judge import (
+    as_compared,
+    judge_and_locate,
+    judge_output,
+    noise_floor,
+    side_by_side,
+)
 from ascend_opcli.verification.third import ThirdParty
 
 SUCCESS = ExpectedStatus(codes.SUCCESS, Phase.ONE)
@@ -123,6 +129,7 @@ def judge_outputs(
             continue
         if explicit is not None:
             wanted = expected_values(explicit, spec, name, spread=isinstance(got, Streamed))
+            warnings += _rounded_away(explicit, spec, name)
         if wanted is None:
             (unjudged if golden is None else undefined).append(name)
             continue
@@ -132,10 +139,11 @@ def judge_outputs(
         theirs = third.result(choice, name, spec)
         doubt = third.doubt(choice, name, theirs, wanted, spec, either)
         doubts += [doubt] if doubt else []
+        compared = as_compared(wanted, spec.dtype, choice)
         report, failing = judge_and_locate(
             name,
             got,
-            wanted,
+            compared,
             dtype=spec.dtype,
             choice=choice,
             inputs=inputs,
@@ -169,7 +177,7 @@ def judge_outputs(
             found = diagnose(
                 name,
                 got,
-                wanted,
+                compared,
                 dtype=spec.dtype,
                 choice=choice,
                 inputs=inputs,
@@ -200,7 +208,7 @@ def judge_outputs(
                 floor_non_finite=floor is not None and floor.strange,
                 mismatch_strip=found.strip,
                 ulp_histogram=found.histogram,
-                pairs=_pairs(got, wanted),
+                pairs=_pairs(got, compared),
             )
         branches = tuple(Branch(n, c) for n, c in golden.branches.items()) if golden is not None else ()
         if report.passed and outcome.backend == "host" and explicit is None:
@@ -208,22 +216,15 @@ def judge_outputs(
         reports.append(dataclasses.replace(report, branches=branches))
     told = (*golden.divergences, *golden.remarks) if golden is not None else ()
     notes = [*outcome.notes, *told, *warnings, *third.notes]
-    if ignored and not reports and not outcome.findings and case.status is None:
-        return Verdict(
-            Word.SKIP, f"cannot judge: the case ignores {', '.join(ignored)} and expects no status"
-        )
-    if unjudged and not reports and not outcome.findings:
-        return Verdict(
-            Word.SKIP, f"cannot judge: no reference and no expected values for {', '.join(unjudged)}"
-        )
-    if undefined and not reports and not outcome.findings:
-        return Verdict(Word.SKIP, f"cannot judge: {_undefined(undefined)}")
-    if unjudged:
-        notes.append(f"not judged, for want of a reference and of expected values: {', '.join(unjudged)}")
-    if undefined:
-        notes.append(f"not judged: {_undefined(undefined)}")
-    if ignored:
-        notes.append(f"ignored as the case asks: {', '.join(ignored)}")
+    left_out = _left_out(unjudged, undefined, ignored)
+    # One rule, whoever made the outputs: without a judged one and a status that was demanded and observed nothing is
+    # known of the operator.
+    if not reports and not outcome.findings and (case.status is None or not outcome.has_status):
+        why = "; ".join(left_out) or "the call has no output tensor"
+        if case.status is not None:
+            why += ", and nothing was run that gives a status"
+        return Verdict(Word.SKIP, f"cannot judge: {why}")
+    notes += [f"not judged: {text}" for text in left_out]
     failed = [r for r in reports if not r.passed]
     if failed or outcome.findings:
         said = [
@@ -234,7 +235,19 @@ def judge_outputs(
     if doubts:
         # As where there is none: a ratio to wrong errors shows nothing.
         return Verdict(Word.ERROR, "; ".join(doubts), notes=tuple(notes))
-    return Verdict(Word.PASS, "", tuple(reports), tuple(notes))
+    return Verdict(Word.PASS, "", tuple(reports), tuple(notes), (*unjudged, *undefined, *ignored))
+
+
+def _left_out(unjudged: Sequence[str], undefined: Sequence[str], ignored: Sequence[str]) -> list[str]:
+    """Why outputs were not judged, a phrase each."""
+    said = []
+    if unjudged:
+        said.append(f"no reference and no expected values for {', '.join(unjudged)}")
+    if undefined:
+        said.append(_undefined(undefined))
+    if ignored:
+        said.append(f"the case ignores {', '.join(ignored)}")
+    return said
 
 
 UNREACHABLE = (
@@ -345,6 +358,15 @@ def _members(
 
 
 ARRAYS = (np.ndarray, Streamed)
+
+
+def _rounded_away(data: object, spec: TensorSpec, name: str) -> list[str]:
+    """What a report says of an expected value that an output of integers or bool cannot have."""
+    written = data.values if isinstance(data, Values) else (data.value,) if isinstance(data, Fill) else ()
+    if DTYPES[spec.dtype].kind in ("float", "complex") or (place := not_held(written, spec.dtype)) is None:
+        return []
+    value = literals(written[place : place + 1], spec.dtype)[0]
+    return [f"{name}: the case expects {written[place]}, which is no value of {spec.dtype}: {value} is what counts"]
 
 
 def expected_values(data: object, spec: TensorSpec, name: str, *, spread: bool = False) -> np.ndarray:

@@ -22,7 +22,7 @@ def loaded(path: Path) -> tuple[Case, ...]:
 
 
 def atk_input(
-    kind: str, dtype: str, values: Any, shape: list[int] | None = None, name: str = "", **more: Any
+    kind: str, dtype: str | int, values: Any, shape: list[int] | None = None, name: str = "", **more: Any
 ) -> dict[str, Any]:
     """An input object of ATK."""
     return {

@@ -145,3 +145,118 @@ def test_a_file_transposed(case_file: CaseFile, opcli: Opcli, tmp_path: Path) ->
     assert "has no two axes to swap" in opcli("run", case_file(flat)).err
     odd = text.replace("{file: w.npy, transpose: true}", "{uniform: [0, 1], transpose: true}")
     assert "not of uniform" in opcli("run", case_file(odd)).err
+
+
+@pytest.mark.parametrize(
+    ("dtype", "got", "wrong"),
+    [
+        ("int8", "[1, 300]", "300"),
+        ("int32", "[1, 1.4]", "1.4"),
+        ("uint8", "[[1, -1]]", "-1"),
+        ("int64", "[1, inf]", "inf"),
+        ("bool", "[1, 2]", "2"),
+        ("bool", "[0, 0.5]", "0.5"),
+        ("float16", "[1, 70000]", "70000"),
+        ("bfloat16", "[1, 1.0e+39]", "1.0e+39"),
+        ("float8_e4m3fn", "[1, inf]", "inf"),
+        ("complex64", "[[1, 0], [1.0e+39, 0]]", "a list"),
+        ("int8", "300", "300"),
+    ],
+)
+def test_a_value_that_the_dtype_cannot_hold_was_never_got(
+    case_file: CaseFile, opcli: Opcli, dtype: str, got: str, wrong: str
+) -> None:
+    shape = "[1, 2]" if got.startswith("[[") and dtype == "uint8" else "[2]"
+    text = f"""
+op: cast
+cases:
+  - inputs: {{self: {{dtype: float32, shape: {shape}, data: 1}}}}
+    attrs: {{dtype: {dtype}}}
+    got: {{out: {got}}}
+"""
+    done = opcli("run", case_file(text))
+    assert done.code == 2
+    assert f"got.out: {wrong} is not a value of {dtype}" in done.err
+    line = text.splitlines().index(f"    got: {{out: {got}}}") + 1
+    column = text.splitlines()[line - 1].index(wrong if wrong != "a list" else "[1.0e") + 1
+    assert f":{line}:{column}: " in done.err
+
+
+@pytest.mark.parametrize(
+    ("dtype", "got"),
+    [
+        ("int8", "[127, -128.0]"),
+        ("bool", "[true, 0]"),
+        ("float16", "[0.1, inf]"),
+        ("float32", "[nan, 1.0e-50]"),
+    ],
+)
+def test_a_decimal_is_the_nearest_float(case_file: CaseFile, opcli: Opcli, dtype: str, got: str) -> None:
+    text = f"""
+op: cast
+cases:
+  - inputs: {{self: {{dtype: float32, shape: [2], data: 1}}}}
+    attrs: {{dtype: {dtype}}}
+    got: {{out: {got}}}
+"""
+    assert opcli("run", case_file(text)).code == 1  # judged, and not 1
+
+
+@pytest.mark.parametrize("form", ["npy", "npz", "bin"])
+@pytest.mark.parametrize("standard", ["exact", "bits", "md5"])
+@pytest.mark.parametrize("byte", [2, 255])
+def test_a_byte_of_a_file_that_is_no_bool_is_no_true(
+    case_file: CaseFile, opcli: Opcli, tmp_path: Path, form: str, standard: str, byte: int
+) -> None:
+    raw = np.array([1, byte], np.uint8).view(np.bool_)
+    np.save(tmp_path / "y.npy", raw)
+    np.savez(tmp_path / "y.npz", a=raw)
+    raw.tofile(tmp_path / "y.bin")
+    path = case_file(f"""
+op: cast
+cases:
+  - inputs: {{self: {{dtype: float32, shape: [2], data: 1}}}}
+    attrs: {{dtype: bool}}
+    standard: {standard}
+    got: {{out: {{file: y.{form}}}}}
+""")
+    done = opcli("run", path)
+    assert done.code == 1
+    assert "bytes other than 0 and 1" in done.out
+    np.save(tmp_path / "golden.npy", np.array([True, True]))
+    done = opcli(
+        "compare",
+        tmp_path / f"y.{form}",
+        tmp_path / "golden.npy",
+        "--standard",
+        standard,
+        "--dtype",
+        "bool",
+        "--shape",
+        "2",
+    )
+    assert done.code == 2
+    assert "bytes other than 0 and 1" in done.err
+
+
+def test_a_repeated_case_says_that_nothing_was_repeated(
+    case_file: CaseFile, opcli: Opcli, tmp_path: Path
+) -> None:
+    path = case_file((ADD % "[4, 6]") + "    repeat: 3\n")
+    done = opcli("run", path, "-v")
+    assert done.code == 0
+    assert "repeat 3: nothing was repeated" in done.out
+    assert (
+        opcli(
+            "run",
+            case_file((ADD % "[4, 6]").replace("    got", "    #") + "    repeat: 3\n", "r.yaml"),
+            "--backend",
+            "host",
+            "--save-outputs",
+            tmp_path / "o",
+        ).code
+        == 0
+    )
+    done = opcli("run", tmp_path / "r.yaml", "--outputs", tmp_path / "o", "-v")
+    assert done.code == 0
+    assert "repeat 3: nothing was repeated" in done.out

@@ -15,7 +15,7 @@ from ascend_opcli.errors import CaseFileError
 from ascend_opcli.model import Attribute, Case, Fill, Generator, TensorSpec
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.tensors.dtypes import widen
+from ascend_opcli.tensors.dtypes import DTYPES, widen
 from ascend_opcli.tensors.layout import view
 
 INF, NAN = math.inf, math.nan
@@ -34,7 +34,7 @@ def one(tmp_path: Path) -> Any:
     return load
 
 
-def relu(dtype: str, values: Any, shape: Any = (4, 5), **more: Any) -> dict[str, Any]:
+def relu(dtype: str | int, values: Any, shape: Any = (4, 5), **more: Any) -> dict[str, Any]:
     shape = list(shape) if isinstance(shape, tuple) else shape
     return atk_case(0, "Relu", [atk_input("tensor", dtype, values, shape, **more)])
 
@@ -94,6 +94,39 @@ def test_the_operator_has_its_prefix_or_not(one: Any, spelling: str) -> None:
 )
 def test_every_dtype_word_of_a_tensor(one: Any, word: str, dtype: str) -> None:
     assert spec(one(relu(word, [0, 1]))).dtype == dtype
+
+
+@pytest.mark.parametrize("name", sorted(DTYPES))
+@pytest.mark.parametrize("written", [int, str])
+def test_a_dtype_may_be_the_number_that_it_has_in_acldatatype(one: Any, name: str, written: type) -> None:
+    number: Any = written(DTYPES[name].acl)
+    assert spec(one(relu(number, [0, 1]))).dtype == name
+    scalar = one(
+        atk_case(
+            0,
+            "Adds",
+            [
+                atk_input("tensor", "fp32", [0, 1], [2]),
+                atk_input("scalar", number, 1),
+                atk_input("scalar", "fp32", 1),
+            ],
+        )
+    )
+    assert scalar.arguments["other"].dtype == name
+    # As what is passed for an aclDataType parameter, whatever the file calls the number itself.
+    for dtype, value in (
+        ("int", DTYPES[name].acl),
+        ("torch_dtype", number),
+        ("torch_dtype", [number]),
+        (3, DTYPES[name].acl),
+    ):
+        inputs = [atk_input("tensor", "fp32", [0, 1], [2]), atk_input("attr", dtype, value)]
+        assert one(atk_case(0, "Cast", inputs)).arguments["dtype"].value == name
+
+
+def test_a_number_that_is_no_dtype_defines_no_call(one: Any) -> None:
+    assert "99 is no value of aclDataType" in one(relu(99, [0, 1])).skip
+    assert "CANN knows the dtype 'int4'" in one(relu(29, [0, 1])).skip
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_expected_values_replace_the_golden_and_ignore_leaves_an_output_out(judg
     assert results["wrong-tracker"]["verdict"] == "FAIL"
     assert "updatedGrowthTracker" in results["wrong-tracker"]["reason"]
     assert results["ignored-tracker"]["verdict"] == "PASS"
-    assert results["ignored-tracker"]["notes"] == ["ignored as the case asks: updatedGrowthTracker"]
+    assert results["ignored-tracker"]["notes"] == ["not judged: the case ignores updatedGrowthTracker"]
 
 
 def test_an_expectation_that_differs_from_the_reference_is_not_blamed_on_the_operator(judge: Any) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ascend_opcli.model import OutputReport, StandardChoice
+from ascend_opcli.tensors.dtypes import round_to
 from ascend_opcli.verification.judge import judge_output, side_by_side
 from ascend_opcli.verification.standards import make, parse
 
@@ -28,6 +29,75 @@ def judge(got: object, golden: object, dtype: str, standard: str, third: object 
         choice=parse(standard),
         third=None if third is None else np.array(third, dtype=numpy),
     )
+
+
+FLOATS = (
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "complex64",
+    "complex128",
+)
+FOREIGN = ("single", "dual", "msopst", "ratio", "cosine", "torch_npu", "assert_close")
+
+
+# --- a golden of the output's dtype -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("standard", [*FOREIGN, "ratio:rtol=0,atol=0,ptol=0", "single:mare_ratio=1"])
+@given(
+    seed=st.integers(0, 2**32 - 1), spread=st.sampled_from([0, 2, 4, 20]), size=st.sampled_from([1, 9, 700])
+)
+@settings(max_examples=3, deadline=None)
+def test_the_correctly_rounded_golden_passes_the_standards_of_other_tools(
+    standard: str, dtype: str, seed: int, spread: int, size: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    golden = rng.normal(size=size) * 2.0 ** rng.integers(-spread, spread // 3 + 1, size)
+    if dtype.startswith("complex"):
+        golden = golden + 1j * rng.normal(size=size)
+    perfect = round_to(golden, dtype)
+    report = judge_output("out", perfect, golden, dtype=dtype, choice=parse(standard), third=perfect)
+    assert report.passed, report.reason
+    beside = side_by_side(perfect, golden, dtype=dtype, third=perfect)
+    assert [a.standard for a in beside if a.standard in FOREIGN and not a.passed] == []
+
+
+def test_close_of_ttk_on_bfloat16_is_what_numpy_says_of_two_arrays_of_bfloat16() -> None:
+    rng = np.random.default_rng(3)
+    golden = rng.uniform(1, 2, 4096)
+    theirs = round_to(golden, "bfloat16").astype(np.float32)
+    off = rng.random(4096) < 0.0005
+    got = theirs * np.where(off, 1.01, 1)
+    ours = judge_output("out", round_to(got, "bfloat16"), golden, dtype="bfloat16", choice=parse("ratio"))
+    wrong = ~np.isclose(round_to(got, "bfloat16").astype(np.float32), theirs, rtol=1e-3, atol=1e-8)
+    assert 0 < np.mean(wrong) < 1e-3
+    assert ours.passed
+    assert ours.census.over == np.count_nonzero(wrong)
+    assert "steps are up to 2^-7" in ours.rule  # the floor of the dtype
+
+
+@pytest.mark.parametrize("standard", ["single", "msopst", "ratio", "cosine", "assert_close"])
+def test_the_floor_of_the_dtype_stands_beside_the_rule_of_another_tool(standard: str) -> None:
+    assert "rounded to float16 first, whose steps are up to 2^-10" in make(parse(standard), "float16").rule
+    assert "rounded" not in make(StandardChoice("allclose"), "float16").rule
+
+
+def test_a_golden_above_the_size_that_is_rounded_at_once_is_judged_alike() -> None:
+    golden = np.random.default_rng(1).normal(size=(1 << 20) + 5)
+    report = judge_output(
+        "out",
+        round_to(golden, "bfloat16"),
+        golden,
+        dtype="bfloat16",
+        choice=parse("ratio:rtol=0,atol=0,ptol=0"),
+    )
+    assert report.passed
+    assert report.census.exact == golden.size
 
 
 # --- single ---------------------------------------------------------------------------------------------------
@@ -468,7 +538,7 @@ def test_dual_without_a_third_party_says_what_is_missing() -> None:
         ("dual:level=L9", "it is one of L0, L1, L2"),
         ("single:type=high_performanc", "did you mean 'high_performance'"),
         ("dual:level=", "a number or word is missing"),
-        ("msopst:t1=2", "[0, 1]"),
+        ("msopst:t1=2", "(0, 1]"),
         ("ratio:ptol=-1", "[0, 1]"),
     ],
 )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from ascend_opcli.model import StandardChoice
+from ascend_opcli.tensors.dtypes import round_to
+from ascend_opcli.verification.judge import judge_output
 from ascend_opcli.verification.standards import STANDARDS, check, default_for, make, numbers_of, parse
 
 
@@ -88,7 +91,7 @@ def test_given_numbers_replace_the_published_ones() -> None:
         (choice("ulp", max=-1), "not negative"),
         (choice("ulp", max=float("nan")), "finite"),
         (choice("allclose", rtol=float("inf")), "finite"),
-        (choice("ecosystem", share=1.5), "[0, 1]"),
+        (choice("ecosystem", share=1.5), "(0, 1]"),
         (choice("ulp", max=True), "must be a number"),
     ],
 )
@@ -142,3 +145,82 @@ def test_every_standard_can_be_made_for_every_dtype() -> None:
 def test_the_command_lines_form_in_a_file_is_told_the_files_form() -> None:
     with pytest.raises(ValueError, match=r"a mapping here: allclose: \{rtol: 1e-3, atol: 0\}"):
         check(StandardChoice("allclose:rtol=1e-3,atol=0"))
+
+
+# --- what no rule may let pass ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(set(STANDARDS) - {"random", "dual"}))
+@pytest.mark.parametrize("byte", [2, 255])
+def test_a_byte_that_is_no_bool_equals_no_bool(name: str, byte: int) -> None:
+    golden = np.array([True, False, True, True])
+    got = np.array([1, 0, byte, 1], np.uint8).view(np.bool_)
+    report = judge_output("out", got, golden, dtype="bool", choice=StandardChoice(name))
+    assert not report.passed
+    assert "1 of 4 elements differs" in report.reason
+    assert judge_output("out", golden, golden, dtype="bool", choice=StandardChoice(name)).passed
+
+
+@pytest.mark.parametrize(
+    "text", ["ulp:max=1", "allclose:atol=1", "ratio:ptol=1", "msopst:t1=1,t2=1", "assert_close:rtol=1,atol=1"]
+)
+def test_a_tolerance_lets_no_wrong_bool_pass(text: str) -> None:
+    golden = np.arange(16) % 3 == 0
+    assert not judge_output("out", ~golden, golden, dtype="bool", choice=parse(text)).passed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "cosine:max=1",
+            "cosine:max=2",
+            "torch_npu:prec=1",
+            "torch_npu:prec16=1",
+            "msopst:limit=1e9",
+            "msopst:t1=1.1",
+        ),
+        *(
+            "random:alpha=1e-300",
+            "random:alpha=1",
+            "ulp:max=1e300",
+            "ecosystem:share=0",
+            "dual:inf_nan_mode=0.5",
+        ),
+        *(
+            "ecosystem-2026-04:threshold=1",
+            "ecosystem-2026-04:ratio=1e9",
+            "single:mare_ratio=1e9",
+            "ratio:ptol=1.5",
+        ),
+    ],
+)
+def test_a_number_with_which_a_rule_means_nothing_is_refused(text: str) -> None:
+    name, number = text.partition("=")[0].split(":")
+    with pytest.raises(ValueError, match=f"'{number}' of standard '{name}'"):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "told"),
+    [
+        ("allclose:atol=1e39", "float32", "any number"),
+        ("ecosystem:atol=1e39,limit=1e39", "float32", "any number"),
+        ("ratio:ptol=1", "float16", "any number"),
+        ("allclose:atol=300", "int8", "any number"),
+        ("ulp:max=256", "int8", "any number"),
+        ("allclose:rtol=1", "float32", "zeros"),
+        ("ulp:max=300", "bfloat16", "zeros"),
+        ("allclose:atol=1e39", "complex64", "any number"),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 3, 20])
+def test_a_rule_that_nothing_could_have_failed_is_called_so(
+    text: str, dtype: str, told: str, size: int
+) -> None:
+    golden = round_to(np.arange(1.0, size + 1), dtype)
+    report = judge_output("out", golden, golden, dtype=dtype, choice=parse(text))
+    assert report.passed
+    assert told in report.weak
+    usual = judge_output("out", golden, golden, dtype=dtype, choice=default_for(dtype))
+    assert told not in usual.weak

@@ -310,8 +310,7 @@ class Function:
                         written[name] = mask
                 continue
             array, span = read[name]
-            # Any byte but 0 is true to whoever wrote it.
-            outputs[name] = array.view(np.uint8) != 0 if array.dtype == np.bool_ else array
+            outputs[name] = array
             whose = next((n for n, other in laid.spans.items() if _overlap(span, other)), None)
             if whose is not None:
                 notes.append(f"{name} shares its memory with {whose}")

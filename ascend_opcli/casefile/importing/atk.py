@@ -25,10 +25,11 @@ from ascend_opcli.casefile.importing.written import Resolve, Written, arguments,
 from ascend_opcli.casefile.tree import clip
 from ascend_opcli.errors import CaseFileError, OpcliError
 from ascend_opcli.model import Where
-from ascend_opcli.tensors.dtypes import canonical
+from ascend_opcli.tensors.dtypes import canonical, of_acl
 
 _BEGINS = re.compile(r"\s*\[\s*\{")
 _LIST = re.compile(r"\s*\[[^\[\]]*\]\s*", re.ASCII)
+_NUMBER = re.compile(r"\s*\d{1,4}\s*", re.ASCII)
 _INTERVAL = re.compile(r"\s*([(\[])\s*([^,\s]+)\s*,\s*([^,\s]+)\s*([)\]])\s*")
 _EMPTY = ("null", ["null"])
 
@@ -37,7 +38,7 @@ _WHOLE = {
     "int",
     *(f"{sign}int{bits}{end}" for sign in ("", "u") for bits in (8, 16, 32, 64) for end in ("", "_t")),
 }
-_REAL = {"double", "float", "fp64", "fp32", "float32", "float64", "fp16", "bf16"}
+_REAL = {"double", "float", "fp64", "fp32", "float32", "float64", "fp16", "bf16", "float16", "bfloat16"}
 _TRUTH = {"bool", "attr_bool"}
 _TEXT = {"string", "str", "non_param"}
 
@@ -106,6 +107,13 @@ def _inputs(listed: Any, draws: ranges.Draws) -> list[Given]:
     return made
 
 
+def _dtype(written: Any) -> Any:
+    """A dtype's word; a number, as text too, is a value of aclDataType."""
+    if isinstance(written, str) and _NUMBER.fullmatch(written):
+        written = int(written)
+    return of_acl(written) if type(written) is int else written
+
+
 def _several(members: Sequence[Mapping[str, Any]], place: int, draws: ranges.Draws) -> Given:
     each = [_one(m, f"{place}.{j}", draws) for j, m in enumerate(members)]
     name = each[0].name if each else ""
@@ -129,7 +137,7 @@ def _one(one: Mapping[str, Any], label: str, draws: ranges.Draws) -> Given:
     name = one.get("name")
     name = name if isinstance(name, str) else ""
     kind = str(one.get("type")).rstrip("s").removesuffix("_tuple")
-    word = one.get("dtype")
+    word = _dtype(one.get("dtype"))
     if not isinstance(word, str):
         raise ValueError(f"input {label} has no dtype")
     written = one.get("range_values")
@@ -216,6 +224,7 @@ def _kind_of(dtype: str) -> str:
 def _attribute(name: str, word: str, written: Any, label: str, draws: ranges.Draws, what: str) -> Given:
     if word in _TEXT or word == "torch_dtype":
         value = draws.one_of(written, label) if isinstance(written, list) and written else written
+        value = _dtype(value) if word == "torch_dtype" else value
         if not isinstance(value, str):
             raise ValueError(f"{what} is no text: {clip(str(value))}")
         return Given(name, VALUE, canonical(value) if word == "torch_dtype" else value)

@@ -46,7 +46,9 @@ def fits(param: Param, given: Given) -> bool:
 
 
 def _is(c_type: str, value: Any) -> bool:
-    if c_type in ("char", "aclDataType"):
+    if c_type == "aclDataType":
+        return isinstance(value, str) or type(value) is int  # by its name or its number
+    if c_type == "char":
         return isinstance(value, str)
     if c_type == "bool":
         return isinstance(value, bool)

@@ -10,6 +10,7 @@ from ascend_opcli.casefile.importing.positions import SCALAR, SCALARS, Given
 from ascend_opcli.model import Where
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT, PRODUCTS
+from ascend_opcli.tensors.dtypes import of_acl
 
 ACCEPTED = "ACL_SUCCESS"
 
@@ -43,7 +44,8 @@ def arguments(operator: Operator, placed: Mapping[str, Given]) -> dict[str, Any]
                 sections["inputs" if param.is_tensor else "attrs"][param.name] = None
             continue
         if not param.is_tensor:
-            sections["attrs"][param.name] = given.value
+            by_number = param.type == "aclDataType" and isinstance(given.value, int)
+            sections["attrs"][param.name] = of_acl(given.value) if by_number else given.value
         elif param.is_input:
             sections["inputs"][param.name] = given.value
         else:

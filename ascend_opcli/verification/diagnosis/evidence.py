@@ -234,6 +234,8 @@ def wide(values: np.ndarray) -> np.ndarray:
     """Values as float64 or complex128; 64-bit integers beyond 2^53 are rounded."""
     if values.dtype.kind == "c":
         return values.astype(np.complex128)
-    if values.dtype.kind in "iub":
+    if values.dtype.kind == "b":
+        values = values.view(np.uint8)  # a byte that is no bool stays what it is
+    if values.dtype.kind in "iu":
         return values.astype(np.float64)
     return widen(values, np.float64)

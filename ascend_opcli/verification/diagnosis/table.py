@@ -15,6 +15,7 @@ WHAT: tuple[Rule, ...] = (
     memory.not_written,
     memory.poison_bytes,
     memory.onto_poison,
+    values.no_bool,
     formula.attribute_ignored,
     formula.strides_ignored,
     special.nan_lost,

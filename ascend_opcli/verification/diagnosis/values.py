@@ -16,6 +16,19 @@ _PLAINEST = (*(float(n) for n in (2, 3, 4, 8, 10, 16)), *(1.0 / n for n in (2, 3
 _SIMPLE = sorted({p / q for p in range(1, 17) for q in range(1, 17)} | {2.0**n for n in range(-30, 31)})
 
 
+def no_bool(e: Evidence) -> Finding | None:
+    """Bytes of a bool that are neither 0 nor 1: true to some readers, and to none the true of another."""
+    if e.dtype != "bool":
+        return None
+    strange = e.x > 1
+    if not strange.any():
+        return None
+    first = e.x[strange][0]
+    return Finding(
+        f"got holds bytes other than 0 and 1, such as {number(first)}, in {{these}}", e.share(strange)
+    )
+
+
 def constant(e: Evidence) -> Finding | None:
     """One value everywhere, or in all wrong elements, where the goldens vary; 0 in any case."""
     varied = len(np.unique(e.y[e.wrong])) > 1
