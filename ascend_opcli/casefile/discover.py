@@ -117,12 +117,16 @@ def _folder(path: str) -> tuple[list[str], int]:
                 files.append(file)
             elif _OF_FOLDER.get(name, ()) and (set(_OF_FOLDER[name]) & set(folders) or _says_outputs(file)):
                 # A case that is there and cannot be read is no case less.
-                raise UsageError(f"{file} cannot be read as what describes the tensors beside it: it is damaged")
+                raise UsageError(
+                    f"{file} cannot be read as what describes the tensors beside it: it is damaged"
+                )
             else:
                 aside += 1
         if exchange.OUTPUTS in folders and exchange.MANIFEST not in names:
             bare.append(root)
-    described = {os.path.dirname(os.path.dirname(f)) for f in files if os.path.basename(f) == exchange.MANIFEST}
+    described = {
+        os.path.dirname(os.path.dirname(f)) for f in files if os.path.basename(f) == exchange.MANIFEST
+    }
     for folder in bare:
         beside = any(os.path.isdir(os.path.join(folder, name)) for name in (exchange.INPUTS, exchange.GOLDEN))
         if beside or os.path.dirname(folder) in described:

@@ -366,7 +366,9 @@ def _rounded_away(data: object, spec: TensorSpec, name: str) -> list[str]:
     if DTYPES[spec.dtype].kind in ("float", "complex") or (place := not_held(written, spec.dtype)) is None:
         return []
     value = literals(written[place : place + 1], spec.dtype)[0]
-    return [f"{name}: the case expects {written[place]}, which is no value of {spec.dtype}: {value} is what counts"]
+    return [
+        f"{name}: the case expects {written[place]}, which is no value of {spec.dtype}: {value} is what counts"
+    ]
 
 
 def expected_values(data: object, spec: TensorSpec, name: str, *, spread: bool = False) -> np.ndarray:
