@@ -82,7 +82,8 @@ def build(
     standard = node.get("standard")
     choice = None
     if standard is not None:
-        choice = expectations.standard(standard, standard_origin, setting.check_standard)
+        check = setting.check_standard
+        choice = expectations.standard(standard, standard_origin, check, None, (None, operator, made))
     wanted: dict[str, Any] = _expected(expect, operator, made, setting) if expect is not None else {}
     got = read.section(node, "got")
     description = node.get("description")

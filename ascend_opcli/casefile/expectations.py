@@ -8,6 +8,7 @@ from collections.abc import Callable
 from collections.abc import Mapping as Table
 from pathlib import Path
 from typing import Literal as OneOf
+from typing import Protocol, runtime_checkable
 
 from ascend_opcli import status as codes
 from ascend_opcli.casefile import keys, read, values
@@ -20,6 +21,20 @@ from ascend_opcli.tensors.data import not_held
 
 CheckStandard = Callable[[StandardChoice, "str | None"], None]
 """Refuses an unknown standard, or its numbers, with a ValueError; it is told the output's dtype, if any."""
+
+
+@runtime_checkable
+class ChecksCalls(Protocol):
+    """A check that also knows whether the words of a standard fit a call."""
+
+    def of_call(
+        self, choice: StandardChoice, output: str | None, operator: Operator, arguments: Table[str, Argument]
+    ) -> None:
+        """ValueError where they do not fit; of every output where none is named."""
+
+
+Called = tuple["str | None", Operator, Table[str, Argument]]
+"""The output whose standard it is, None for all of them, and the call."""
 
 OF_FILE = "standard of the file"
 OF_CASE = "standard of the case"
@@ -154,7 +169,9 @@ def _expected(node: Node, spec: TensorSpec, folder: Path, name: str) -> Data:
 # --- standards ----------------------------------------------------------------------------------------------
 
 
-def standard(node: Node, origin: str, check: CheckStandard, dtype: str | None = None) -> StandardChoice:
+def standard(
+    node: Node, origin: str, check: CheckStandard, dtype: str | None = None, called: Called | None = None
+) -> StandardChoice:
     """A rule: a name, or a name with numbers, ``{ulp: {max: 2}}``."""
     at = node
     if isinstance(node, Mapping):
@@ -172,6 +189,8 @@ def standard(node: Node, origin: str, check: CheckStandard, dtype: str | None = 
         if len(name) > read.MAX_WORD:
             raise ValueError(f"unknown standard '{clip(name)}'")
         check(choice, dtype)
+        if called is not None and isinstance(check, ChecksCalls):
+            check.of_call(choice, *called)
     except ValueError as error:
         raise at.error(str(error)) from None
     return choice
@@ -207,13 +226,14 @@ def standards(
     """``expect.standard``: one rule, or output -> rule."""
     names = [p.name for p in operator.signature.outputs]
     if not isinstance(node, Mapping) or not _by_output(node, names):
-        return standard(node, OF_EXPECT, check), {}
+        return standard(node, OF_EXPECT, check, None, (None, operator, arguments)), {}
     made: dict[str, StandardChoice] = {}
     for name, rule in node.entries.items():
         if name not in names:
             raise keys.unknown(node, name, names, f"output of {operator.name}")
         spec = first_spec(arguments[name])
-        made[name] = standard(rule, OF_EXPECT, check, spec.dtype if spec is not None else None)
+        dtype = spec.dtype if spec is not None else None
+        made[name] = standard(rule, OF_EXPECT, check, dtype, (name, operator, arguments))
     return None, made
 
 

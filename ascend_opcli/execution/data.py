@@ -20,7 +20,7 @@ from ascend_opcli.operators.evaluate import ReferenceFailure, golden
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
 from ascend_opcli.tensors import exchange
-from ascend_opcli.verification.verdict import expected_values
+from ascend_opcli.verification.rows import expected_values
 
 
 @dataclass(frozen=True, slots=True)

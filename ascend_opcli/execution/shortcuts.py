@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from ascend_opcli.model import Call, Case, Outcome, TensorSpec
+from ascend_opcli.model import Call, Case, Outcome, StandardChoice, TensorSpec
+from ascend_opcli.operators.choices import Held, held
 from ascend_opcli.operators.evaluate import ReferenceFailure, golden
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors.exchange import members, tensors
@@ -92,13 +93,23 @@ def wrong_outputs(operator: Operator, call: Call, outcome: Outcome, names: Itera
     except ReferenceFailure:
         return []
     wanted, got, specs = (dict(members(m)) for m in (truth.outputs, outcome.outputs, call.outputs))
+    choices = held(operator, call, outcome.outputs, truth.outputs)
     known = [name for name in names if name in wanted]  # what is not defined cannot be wrong
-    return [name for name in known if not _right(name, got[name], wanted[name], specs[name])]
+    wrong = []
+    for name in known:
+        plain = Held(name, got[name], wanted[name], "")
+        own = [h for h in choices if h.output == name] or [plain]
+        if not all(_right(h, specs[name], operator) for h in own):
+            wrong.append(name)
+    return wrong
 
 
-def _right(name: str, got: np.ndarray, wanted: np.ndarray, spec: TensorSpec) -> bool:
+def _right(h: Held, spec: TensorSpec, operator: Operator) -> bool:
     # By the dtype's own rule: whether a wide tolerance would let it pass is another question.
-    return judge_output(name, got, wanted, dtype=spec.dtype, choice=default_for(spec.dtype)).passed
+    dtype = h.dtype or spec.dtype
+    drawn = operator.standard == "random" and not h.name
+    choice = StandardChoice("random") if drawn else default_for(dtype)
+    return judge_output(h.output, h.got, h.wanted, dtype=dtype, choice=choice).passed
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:

@@ -29,6 +29,8 @@ def operators() -> dict[str, Operator]:
         arithmetic,
         class_losses,
         comparison,
+        decompositions,
+        draws,
         elementwise,
         fills,
         foreach,
@@ -50,11 +52,13 @@ def operators() -> dict[str, Operator]:
         reductions,
         renorms,
         softmax,
+        uniques,
         windows,
     )
 
     families = (
         *(activations, arithmetic, comparison, elementwise, fills, foreach, losses, margins),
+        *(decompositions, draws),
         *(class_losses, fused_products, indexing, layout, matmul, normalised, norms, optimisers, ordering),
         *(
             pooling,
@@ -65,6 +69,7 @@ def operators() -> dict[str, Operator]:
             reductions,
             renorms,
             softmax,
+            uniques,
             windows,
         ),
     )

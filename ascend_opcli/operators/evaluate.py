@@ -140,17 +140,19 @@ def _results(operator: Operator, values: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
+def arguments_of(operator: Operator, call: Call) -> dict[str, Any]:
+    """What a reference is called with for the golden, inputs whole and of one axis at the least."""
+    arrays = {n: _array(b) for n, b in call.arguments.items() if not isinstance(b, Attribute)}
+    whole = {n: np.atleast_1d(a) if isinstance(a, np.ndarray) else a for n, a in arrays.items()}
+    inputs = {n: _in_run_dtype(a, np.float64) for n, a in whole.items()}
+    return {**inputs, **_told(operator, call, np.float64, None, exact=True)}
+
+
 @heard
 def result_shapes(operator: Operator, call: Call) -> dict[str, Shape | tuple[Shape, ...]]:
     """The shapes of what the reference gives for each output of a call, whatever the call says of them."""
-    values = _told(operator, call, np.float64, None, exact=True)
-    arrays = {n: _array(b) for n, b in call.arguments.items() if not isinstance(b, Attribute)}
     with np.errstate(all="ignore"):
-        inputs = {
-            n: _in_run_dtype(np.atleast_1d(a) if isinstance(a, np.ndarray) else a, np.float64)
-            for n, a in arrays.items()
-        }
-        result = _results(operator, {**inputs, **values})
+        result = _results(operator, arguments_of(operator, call))
     names = [p.name for p in operator.signature.outputs if call.outputs.get(p.name) is not None]
     if len(names) == 1 and isinstance(call.outputs[names[0]], tuple):
         result = (result,)

@@ -73,7 +73,9 @@ class Operator:
     ``rounds_to`` is the dtype in which the kernel writes before a cast to the output's own dtype, where that
     can differ. ``branches`` maps the same arguments to named masks. ``either`` returns a mask of elements
     for which both sides of a threshold are right, and the values of the other side; they are those of the output
-    ``either_of``, of every output where that is None. ``flat_like`` names inputs that the kernel reads as flat
+    ``either_of``, of every output where that is None. ``holds`` says what must hold of outputs that are defined up to a
+    choice: it is told what the reference is, by ``got`` the outputs of a call and by ``golden`` those of the reference,
+    and gives a :class:`.choices.Held` for each thing. ``flat_like`` names inputs that the kernel reads as flat
     memory of another's size. ``sample_shape`` and ``sample_attributes``
     make an ordinary call of it. ``formats`` are those that the documents list for a tensor. ``operations`` and
     ``moved`` count what a call does and the bytes that it touches, where :mod:`cost` cannot know. ``generic`` marks a
@@ -104,6 +106,7 @@ class Operator:
     branches: Callable[..., dict[str, np.ndarray]] | None = None
     either: Callable[..., tuple[np.ndarray, np.ndarray] | None] | None = None
     either_of: str | None = None
+    holds: Callable[..., Any] | None = None
     flat_like: Mapping[str, str] = field(default_factory=dict)
     divergences: tuple[Divergence, ...] = ()
     odd: Callable[[Arguments], list[Variation]] | None = None

@@ -1,7 +1,7 @@
 """What stands where when elements are ordered: sorts, the first k, medians, places among boundaries.
 
-Values are defined whatever the order of equal elements; their places are not, unless an operator is stable. Where
-equal elements meet, the places are not judged and the values are.
+Values are defined whatever the order of equal elements; their places are not, unless an operator is stable. The
+references take equal elements as they stand, and :class:`.choices.Places` says which other places are as right.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator
+from ascend_opcli.operators.choices import Places
 from ascend_opcli.operators.operator import Undefined
 from ascend_opcli.operators.structured import axis_of, declare, reduced_shape
 
@@ -33,47 +34,36 @@ def _as_rows(self: Any, dim: Any) -> tuple[Any, int]:
     return np.moveaxis(self, axis, -1), axis
 
 
-def _sorted(self: Any, stable: Any, dim: Any, descending: Any) -> tuple[Any, Any]:
+def _sorted(self: Any, _stable: Any, dim: Any, descending: Any) -> tuple[Any, Any]:
     rows, axis = _as_rows(_known(self), dim)
     places = _order(rows, descending=descending)
     values = np.take_along_axis(rows, places, -1)
-    open_ = not stable and bool(np.any(values[..., 1:] == values[..., :-1]))
-    return np.moveaxis(values, -1, axis), None if open_ else np.moveaxis(places, -1, axis)
+    return np.moveaxis(values, -1, axis), np.moveaxis(places, -1, axis)
 
 
 def _argsort(self: Any, dim: Any, descending: Any) -> Any:
-    places = _sorted(self, False, dim, descending)[1]
-    if places is None:
-        raise Undefined("equal elements: which of them comes first is not defined")
-    return places
+    return _sorted(self, False, dim, descending)[1]
 
 
-def _top(self: Any, k: Any, dim: Any, largest: Any, in_order: Any) -> tuple[Any, Any]:
+def _top(self: Any, k: Any, dim: Any, largest: Any, _sorted: Any) -> tuple[Any, Any]:
     rows, axis = _as_rows(_known(self), dim)
     count = int(k)
     if not 0 <= count <= rows.shape[-1]:
         raise Undefined(f"k {count} of {rows.shape[-1]} elements")
-    if not in_order and count > 1:
-        raise Undefined("the order of elements that are not sorted")
-    places = _order(rows, descending=largest)
+    places = _order(rows, descending=largest)[..., :count]
     values = np.take_along_axis(rows, places, -1)
-    # The element after the last one chosen may be equal to it.
-    near = values[..., : count + 1]
-    open_ = count > 0 and bool(np.any(near[..., 1:] == near[..., :-1]))
-    made, found = (np.moveaxis(v[..., :count], -1, axis) for v in (values, places))
-    return made, None if open_ else found
+    return np.moveaxis(values, -1, axis), np.moveaxis(places, -1, axis)
 
 
 def _at(rows: Any, rank: Any, axis: int, keep: Any) -> tuple[Any, Any]:
-    """The element of a rank in every row, and its place where no other is equal to it."""
+    """The element of a rank in every row, and its place."""
     places = _order(rows)
     rank = np.broadcast_to(rank, rows.shape[:-1])[..., None]
     found = np.take_along_axis(places, rank, -1)
     value = np.take_along_axis(rows, found, -1)
-    open_ = bool(np.any((rows == value).sum(-1) > 1))
     if not keep:
-        return value[..., 0], None if open_ else found[..., 0]
-    return np.moveaxis(value, -1, axis), None if open_ else np.moveaxis(found, -1, axis)
+        return value[..., 0], found[..., 0]
+    return np.moveaxis(value, -1, axis), np.moveaxis(found, -1, axis)
 
 
 def _kth(self: Any, k: Any, dim: Any, keep: Any) -> tuple[Any, Any]:
@@ -128,19 +118,22 @@ def _one_made(self: Any, dim: Any, keep: Any) -> list[Any]:
     return [(self.dtype, shape), ("int64", shape)]
 
 
-_DIM = {"sample_attributes": {"dim": -1, "keepDim": False}}
+_FOUND: dict[str, Any] = {"standard": "exact", "holds": Places("indicesOut", "valuesOut")}
+_DIM: dict[str, Any] = {"sample_attributes": {"dim": -1, "keepDim": False}, **_FOUND}
 
 OPERATORS = (
     declare("Sort", _sorted, "valuesOut, indicesOut = self in order along dim, and where each element stood",
-            _sorted_made, sample_attributes={"stable": True, "dim": -1, "descending": False}),
+            _sorted_made, sample_attributes={"stable": True, "dim": -1, "descending": False}, standard="exact",
+            holds=Places("indicesOut", "valuesOut", settled="stable")),
     declare("Argsort", _argsort, "out = the places of the elements of self in order along dim",
             lambda self, *_rest: ("int64", self.shape), sample_attributes={"dim": -1, "descending": False},
-            data={"self": Generator("permutation", ())}),
+            data={"self": Generator("permutation", ())}, holds=Places("out")),
     declare("Topk", _top, "valuesOut, indicesOut = the k largest (or smallest) along dim, and where they stood",
-            _top_made, sample_attributes={"k": 2, "dim": -1, "largest": True, "sorted": True}),
+            _top_made, sample_attributes={"k": 2, "dim": -1, "largest": True, "sorted": True}, standard="exact",
+            holds=Places("indicesOut", "valuesOut", sorted="sorted")),
     declare("Kthvalue", _kth, "valuesOut, indicesOut = the k-th smallest along dim, and where it stands",
             lambda self, _k, dim, keep: _one_made(self, dim, keep),
-            sample_attributes={"k": 2, "dim": -1, "keepdim": False}),
+            sample_attributes={"k": 2, "dim": -1, "keepdim": False}, **_FOUND),
     declare("MedianDim", _median_dim, "valuesOut, indicesOut = the median along dim (the lower of two), and its place",
             _one_made, **_DIM),
     declare("NanMedianDim", _nan_median_dim,

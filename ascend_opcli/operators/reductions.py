@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.operators import catalogued
+from ascend_opcli.operators.choices import Places
 from ascend_opcli.operators.fills import cast
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.promotion import to_float
@@ -267,14 +268,16 @@ OPERATORS = (
     _op(
         "MaxDim",
         _with_place(np.max, np.argmax),
-        "out = largest of self over dim, indices = where it is first",
+        "out = largest of self over dim, indices = where it stands",
         _placed,
+        holds=Places("indices", "out"),
     ),
     _op(
         "MinDim",
         _with_place(np.min, np.argmin),
-        "out = smallest of self over dim, indices = where it is first",
+        "out = smallest of self over dim, indices = where it stands",
         _placed,
+        holds=Places("indices", "out"),
     ),
     _op(
         "AminmaxAll",
@@ -303,14 +306,16 @@ OPERATORS = (
     _op(
         "ArgMax",
         lambda self, dim, _keep: np.argmax(self, axis=axis_of(dim, self.ndim)),
-        "out = where self is largest over dim, the first place",
+        "out = where self is largest over dim",
         lambda *a: ("int64", _like(*a)[1]),
+        holds=Places("out"),
     ),
     _op(
         "ArgMin",
         lambda self, dim, _keep: np.argmin(self, axis=axis_of(dim, self.ndim)),
-        "out = where self is smallest over dim, the first place",
+        "out = where self is smallest over dim",
         lambda *a: ("int64", _like(*a)[1]),
+        holds=Places("out"),
     ),
     _op(
         "Norm",

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator, Shape
+from ascend_opcli.operators.choices import Held, same
 from ascend_opcli.operators.operator import Divergence, Undefined
 from ascend_opcli.operators.structured import declare, ints
 
@@ -188,11 +189,8 @@ def _spread(values: Any, windows: list[Along], lengths: Shape) -> Any:
     return values
 
 
-def largest(values: Any, windows: list[Along], *, other: bool = False) -> tuple[Any, Any]:
-    """The largest element of every window, and its place in the plane: the first of equal ones, the last NaN.
-
-    ``other`` takes the last of equal ones and the first NaN.
-    """
+def largest(values: Any, windows: list[Along]) -> tuple[Any, Any]:
+    """The largest element of every window, and its place in the plane: the first of equal ones, the last NaN."""
     plane = values.shape[values.ndim - len(windows) :]
     places = np.broadcast_to(np.arange(int(np.prod(plane))).reshape(plane), values.shape)
     # From the last axis on: of equal elements the first row wins, and in it the first column.
@@ -205,7 +203,7 @@ def largest(values: Any, windows: list[Along], *, other: bool = False) -> tuple[
         found = np.empty(made.shape, np.int64)
         for i, window in enumerate(along):
             part = rows[window]
-            best = (len(part) - 1 - _best(part[::-1]) if other else _best(part))[None]
+            best = _best(part)[None]
             made[i] = np.take_along_axis(part, best, 0)[0]
             found[i] = np.take_along_axis(own[window], best, 0)[0]
         values, places = np.moveaxis(made, 0, axis), np.moveaxis(found, 0, axis)
@@ -273,6 +271,33 @@ def _max(
     axes: int, self: Any, kernel: Any, strides: Any, pads: Any, dilations: Any, ceil: Any
 ) -> tuple[Any, Any]:
     return largest(self, Box(self.shape, kernel, strides, pads, dilations, ceil, axes=axes).along())
+
+
+def _places(axes: int, indices: str, **told: Any) -> Iterator[Held]:
+    """Of equal elements of a window any is the largest, and of several NaN any is the one."""
+    if indices not in told["golden"]:
+        return
+    self, got, golden = told["self"], told["got"][indices], told["golden"][indices]
+    plane = self.shape[self.ndim - axes :]
+    if "outputSize" in told:
+        windows = _evenly(plane, of_axes(told["outputSize"], axes))
+    else:
+        names = ("kernelSize", "stride", "padding", "dilation", "ceilMode")
+        windows = Box(self.shape, *(told[n] for n in names), axes=axes).along()
+    flat = self.reshape(*self.shape[: self.ndim - axes], -1)
+    ours, right = (a.reshape(*flat.shape[:-1], -1).astype(np.int64) for a in (got, golden))
+    inside = (ours >= 0) & (ours < flat.shape[-1])
+    at = np.unravel_index(np.where(inside, ours, 0), plane)
+    for axis, along in enumerate(windows):
+        shape = [len(along) if i == axis else 1 for i in range(axes)]
+        counts = tuple(len(w) for w in windows)
+        firsts, ends = (
+            np.broadcast_to(e.reshape(shape), counts).reshape(-1) for e in (along.firsts, along.ends)
+        )
+        inside &= (at[axis] >= firsts) & (at[axis] < ends) & ((at[axis] - firsts) % along.step == 0)
+    one, other = (np.take_along_axis(flat, p, -1) for p in (np.where(inside, ours, 0), right))
+    settled = np.where(inside & same(one, other), ours, right).reshape(golden.shape)
+    yield Held(indices, got, settled, "of equal elements of a window any, by its place in the plane")
 
 
 def of_axes(size: Any, axes: int) -> tuple[int, ...]:
@@ -371,28 +396,8 @@ def _max_v3_made(x: Any, ksize: Any, strides: Any, pads: Any, ceil: Any) -> Any:
     return x.dtype, (*x.shape[:2], *Sides(x.shape[2:], kernel, steps, pads, ceil=bool(ceil)).counts)
 
 
-def _equal_ones(axes: int, **values: Any) -> bool:
-    """Whether a window has its largest element, or NaN, twice."""
-    self = values["self"]
-    if "outputSize" in values:
-        windows = _evenly(self.shape[self.ndim - axes :], ints(values["outputSize"]))
-    else:
-        names = ("kernelSize", "stride", "padding", "dilation", "ceilMode")
-        windows = Box(self.shape, *(values[n] for n in names), axes=axes).along()
-    first, last = (largest(self, windows, other=other)[1] for other in (False, True))
-    return bool(np.any(first != last))
-
-
 def _no_number(**values: Any) -> bool:
     return bool(np.any(np.isnan(values["self"]) | np.isneginf(values["self"])))
-
-
-def _first_one(axes: int, *more: Divergence) -> tuple[Divergence, ...]:
-    text = (
-        "of equal elements the index is that of the first, of several NaN that of the last, as in PyTorch;"
-        " the documents do not say which"
-    )
-    return (Divergence(text, partial(_equal_ones, axes)), *more)
 
 
 _NUMBERS = Divergence(
@@ -444,7 +449,7 @@ def _maxima(axes: int, forward: str, backward: str) -> tuple[Any, Any]:
     return (
         declare(forward, partial(_max, axes), "out, indices = the largest element of each window and its place",
                 partial(_max_made, axes), sample_shape=_SAMPLES[axes], sample_attributes=own,
-                divergences=_first_one(axes, *([_NUMBERS] if axes == 2 else []))),
+                divergences=(_NUMBERS,) if axes == 2 else (), holds=partial(_places, axes, "indices")),
         declare(backward, partial(_max_slope, axes), "gradInput = gradOutput added at the places that indices name",
                 _as_self, sample_shape=_SAMPLES[axes], sample_attributes=own, data={"indices": _FIRST},
                 short={"gradOutput": _pooled(axes, None, counts), "indices": _pooled(axes, "int32", counts)}),
@@ -457,7 +462,7 @@ def _adaptives(axes: int) -> tuple[Any, ...]:
         declare(f"AdaptiveMaxPool{axes}d", partial(_evenly_max, axes),
                 "outputOut, indicesOut = the largest element of windows that share the axes evenly, and its place",
                 partial(_evenly_made, axes, "int64" if axes == 2 else "int32"), sample_shape=_SAMPLES[axes],
-                sample_attributes={"outputSize": counts}, divergences=_first_one(axes)),
+                sample_attributes={"outputSize": counts}, holds=partial(_places, axes, "indicesOut")),
         declare(f"AdaptiveMaxPool{axes}dBackward", partial(_max_slope, axes),
                 "gradInput = gradOutput added at the places that indices name", _as_self,
                 sample_shape=_SAMPLES[axes], data={"indices": _FIRST},

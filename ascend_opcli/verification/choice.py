@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from ascend_opcli.model import Case, StandardChoice
+from ascend_opcli.model import Argument, Case, StandardChoice
+from ascend_opcli.operators.operator import Operator, first_spec
 from ascend_opcli.tensors.dtypes import DTYPES
-from ascend_opcli.verification.standards import check, covers, default_for, make
+from ascend_opcli.verification.selects import fault
+from ascend_opcli.verification.standards import SELECTS, check, covers, default_for, make, needs_input
 
 
 def choose(
@@ -41,7 +43,8 @@ def _chosen(
 ) -> StandardChoice:
     passed: StandardChoice | None = None
     for choice in _in_order(output, case, operator_standard, override):
-        if covers(choice.name, dtype) or choice.origin.startswith("expect.standard"):
+        named = choice.origin.startswith("expect.standard") and choice.name != SELECTS
+        if covers(choice.name, dtype) or named:
             return choice
         passed = passed or choice
     table = default_for(dtype)
@@ -64,8 +67,36 @@ def _in_order(
         yield StandardChoice(operator_standard, {}, "operator")
 
 
-def check_for(choice: StandardChoice, dtype: str | None) -> None:
+class Check:
     """Refuses an unknown standard, its numbers, or one that cannot judge ``dtype``, with a ValueError."""
-    check(choice)
-    if dtype is not None:
-        make(choice, dtype)
+
+    def __call__(self, choice: StandardChoice, dtype: str | None) -> None:
+        check(choice)
+        if choice.name == SELECTS:
+            needs_input(choice)
+        if dtype is not None:
+            make(choice, dtype)
+            if choice.name == SELECTS and not covers(SELECTS, dtype):
+                raise ValueError(
+                    f"the standard {SELECTS} is for places, which are whole numbers, not for {dtype}"
+                )
+
+    def of_call(
+        self,
+        choice: StandardChoice,
+        output: str | None,
+        operator: Operator,
+        arguments: Mapping[str, Argument],
+    ) -> None:
+        """Refuses words that do not fit a call: of ``output``, or of every one that the standard covers."""
+        if choice.name != SELECTS:
+            return
+        for param in operator.signature.outputs:
+            spec = first_spec(arguments.get(param.name))
+            if spec is not None and output in (None, param.name) and covers(SELECTS, spec.dtype):
+                why = fault(choice, param.name, operator.signature, arguments, arguments)
+                if why:
+                    raise ValueError(why)
+
+
+check_for = Check()

@@ -20,6 +20,8 @@ _SINGLE = {
     "float8_e5m2": 2.0**-2,
 }
 RATIO_TOOLS = ("close", "verify_result")
+ORDERS = ("kept", "any")
+REPEATS = ("never", "allowed")
 SINGLE_TYPES = ("high_precision", "high_performance", "vector_fused")
 
 LEVELS: Mapping[str, tuple[float, float, float]] = {
@@ -264,6 +266,18 @@ def random(dtype: str, *, alpha: float = 0.01) -> Standard:
         whole="random",
         numbers={"alpha": alpha},
     )
+
+
+def selects(
+    dtype: str, *, input: str = "", axis: float | str = -1, values: str = "", order: str = "kept",
+    repeats: str = "never",
+) -> Standard:  # fmt: skip
+    """Places along an axis of an input: those of equal elements are as right as the golden's; see :mod:`.selects`."""
+    along = f"axis {number(axis)}" if not isinstance(axis, str) else axis
+    how = [f"places along {along} of {input}, those of equal elements being as right"]
+    how += ["each once in a slice"] if repeats == "never" else []
+    how += ["in any order" + (f", that of {values}" if values else "")] if order == "any" else []
+    return Standard("selects", ", ".join(how), dtype, kind="equal")
 
 
 def md5(dtype: str) -> Standard:

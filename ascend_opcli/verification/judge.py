@@ -14,7 +14,7 @@ from ascend_opcli.verification.choice import of_class
 from ascend_opcli.verification.elements import figures
 from ascend_opcli.verification.flat import rounded, take
 from ascend_opcli.verification.metrics import Metrics, Patches
-from ascend_opcli.verification.standards import STANDARDS, Standard, covers, make
+from ascend_opcli.verification.standards import SELECTS, STANDARDS, Standard, covers, make
 from ascend_opcli.verification.trust import passes_anyway, weak_answers
 from ascend_opcli.verification.whole import judged
 from ascend_opcli.verification.wording import reason
@@ -149,8 +149,10 @@ def side_by_side(
         return ()
     made = []
     for name in STANDARDS:
+        if not covers(name, dtype) or name == SELECTS:
+            continue
         standard = make(of_class(StandardChoice(name), dtype, operator_standard), dtype)
-        if not covers(name, dtype) or (standard.whole == "dual" and third is None):
+        if standard.whole == "dual" and third is None:
             continue
         wanted, others = _as_compared(golden, either, dtype, standard)
         patches = None if others is None else _nearer(got, wanted, dtype, standard, others)

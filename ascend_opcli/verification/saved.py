@@ -12,9 +12,11 @@ from ascend_opcli.model import OutputReport, Shape, StandardChoice
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import name_of
 from ascend_opcli.tensors.saved import opened
+from ascend_opcli.verification.choice import check_for
 from ascend_opcli.verification.diagnosis.diagnose import diagnose
 from ascend_opcli.verification.judge import as_compared, judge_and_locate, side_by_side
-from ascend_opcli.verification.standards import default_for
+from ascend_opcli.verification.selects import settled
+from ascend_opcli.verification.standards import SELECTS, default_for, needs_input
 
 
 def compare_saved(
@@ -30,7 +32,8 @@ def compare_saved(
     """Judges ``actual`` against ``expected``, both paths as :func:`.tensors.saved.opened` takes them.
 
     The dtype is that of the output; the golden may have a wider one. Without a choice the dtype's default
-    standard judges. The dual standard's ``third`` is a path too. Raises ValueError in one sentence for a file
+    standard judges. The dual standard's ``third`` is a path too, as are ``input`` and ``values`` of the standard
+    ``selects``. Raises ValueError in one sentence for a file
     that is unfit, SurroundingsError where a .pt file needs PyTorch and there is none.
     """
     wanted = None if shape is None else _shape(shape)
@@ -48,7 +51,14 @@ def compare_saved(
         third = opened(word, dtype, wanted or got.shape, named="--dtype")
         if third.shape != got.shape:
             raise ValueError(f"{word} has the shape {list(third.shape)}, {actual} has {list(got.shape)}")
-    return compare_arrays(got, golden, dtype=name, choice=choice, third=third, all_standards=all_standards)
+    inputs = {}
+    if choice.name == SELECTS:
+        needs_input(choice)
+        words = (str(choice.numbers[w]) for w in ("input", "values") if w in choice.numbers)
+        inputs = {word: opened(word, None, None, named="a .npy file") for word in words}
+    return compare_arrays(
+        got, golden, dtype=name, choice=choice, inputs=inputs, third=third, all_standards=all_standards
+    )
 
 
 def compare_arrays(
@@ -68,6 +78,9 @@ def compare_arrays(
     ValueError, in one sentence, for a choice that cannot be made concrete.
     """
     inputs = inputs or {}
+    if choice.name == SELECTS:
+        check_for(choice, dtype)
+        golden = settled(choice, got, golden, inputs)
     copies = {n: a for n, a in inputs.items() if a.shape == golden.shape and a.dtype.kind != "b"}
     compared = golden if got.shape != golden.shape else as_compared(golden, dtype, choice)
     report, failing = judge_and_locate(

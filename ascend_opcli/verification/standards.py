@@ -127,16 +127,21 @@ STANDARDS: dict[str, Callable[..., Standard]] = {
     "assert_close": field.assert_close,
     "quant": field.quant,
     "random": field.random,
+    "selects": field.selects,
     "md5": field.md5,
 }
 
 _FLOATS_ONLY = ("ecosystem", "ecosystem-2026-04", "ulp", "cosine")
-_INTEGERS_ONLY = ("quant",)
+_INTEGERS_ONLY = ("quant", "selects")
+
+SELECTS = "selects"
+"""The one standard that says of a call what its outputs are: it needs words."""
 
 WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "single": {"type": field.SINGLE_TYPES},
     "dual": {"level": tuple(field.LEVELS), "third": ()},
     "ratio": {"tool": field.RATIO_TOOLS},
+    "selects": {"input": (), "axis": (), "values": (), "order": field.ORDERS, "repeats": field.REPEATS},
 }
 """Parameters that are words, with those that there are; any word where none are listed."""
 
@@ -187,6 +192,8 @@ def _made(choice: StandardChoice, dtype: str) -> Standard:
 def covers(name: str, dtype: str) -> bool:
     """Whether a standard has anything of its own to say about outputs of a dtype."""
     kind = dtype_of(dtype).kind
+    if name == SELECTS and kind == "bool":
+        return False
     return name not in (_INTEGERS_ONLY if kind in ("float", "complex") else _FLOATS_ONLY)
 
 
@@ -223,9 +230,20 @@ def check(choice: StandardChoice) -> None:
     _made(choice, "float32")
 
 
+def needs_input(choice: StandardChoice) -> None:
+    """ValueError where the standard ``selects`` does not say what is selected from."""
+    if "input" not in choice.numbers:
+        raise ValueError(
+            f"standard '{SELECTS}' needs the input that is selected from: {SELECTS}:input=NAME,axis=-1"
+        )
+
+
 def _check_word(standard: str, key: str, value: object, known: tuple[str, ...]) -> None:
+    if (standard, key) == (SELECTS, "axis") and not isinstance(value, (bool, str)) and value == int(value):  # type: ignore[call-overload]
+        return
     if not isinstance(value, str) or not value:
-        raise ValueError(f"'{key}' of standard '{standard}' must be a word, not {value!r}")
+        what = "a whole number or a word" if (standard, key) == (SELECTS, "axis") else "a word"
+        raise ValueError(f"'{key}' of standard '{standard}' must be {what}, not {value!r}")
     if known and value not in known:
         raise ValueError(
             f"'{key}' of standard '{standard}' cannot be '{value}'"
@@ -307,6 +325,8 @@ def parse(text: str, origin: str = "command line") -> StandardChoice:
     name, numbers = standard_text(text)
     choice = StandardChoice(name, numbers, origin)
     check(choice)
+    if name == SELECTS:
+        needs_input(choice)
     return choice
 
 

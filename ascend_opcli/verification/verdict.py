@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,27 +16,19 @@ from ascend_opcli.model import (
     Call,
     Case,
     ExpectedStatus,
-    Fill,
-    FromFile,
     Outcome,
     OutputReport,
     Phase,
     StandardChoice,
     Tensor,
-    TensorSpec,
-    Values,
     Verdict,
     Word,
 )
 from ascend_opcli.operators.evaluate import Golden, ReferenceFailure
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.status.message_pattern import pattern
-from ascend_opcli.tensors import files
-from ascend_opcli.tensors.data import generate, literals, not_held
-from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, widen
-from ascend_opcli.tensors.flat import Streamed
+from ascend_opcli.tensors.dtypes import spacing
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.choice import choose
 from ascend_opcli.verification.earlier import Earlier
 from ascend_opcli.verification.flat import Flat, take
 from ascend_opcli.verification.judge import (
@@ -46,6 +38,8 @@ from ascend_opcli.verification.judge import (
     noise_floor,
     side_by_side,
 )
+from ascend_opcli.verification.rows import ARRAYS, rows
+from ascend_opcli.verification.standards import SELECTS
 from ascend_opcli.verification.third import ThirdParty
 
 SUCCESS = ExpectedStatus(codes.SUCCESS, Phase.ONE)
@@ -115,47 +109,43 @@ def judge_outputs(
     third-party results.
     """
     reports: list[OutputReport] = []
-    unjudged: list[str] = []
-    undefined: list[str] = []
-    ignored: list[str] = []
     third = ThirdParty(case, operator, call, outcome)
     warnings: list[str] = []
     doubts: list[str] = []
     inputs = {name: view(bound) for name, bound in call.arguments.items() if isinstance(bound, Tensor)}
-    for name, spec, got, wanted in _members(call, outcome, golden):
-        explicit = case.expected_outputs.get(name, case.expected_outputs.get(name.partition("[")[0]))
-        if explicit == "ignore":
-            ignored.append(name)
-            continue
-        if explicit is not None:
-            wanted = expected_values(explicit, spec, name, spread=isinstance(got, Streamed))
-            warnings += _rounded_away(explicit, spec, name)
-        if wanted is None:
-            (unjudged if golden is None else undefined).append(name)
-            continue
-        choice = third_party_of(choose(name, spec.dtype, case, operator.standard, override), third_party)
-        either = golden.either if golden is not None and explicit is None else None
-        either = either if operator.either_of in (None, name) else None
+    asked, left = rows(case, operator, call, outcome, golden, override)
+    warnings += left.remarks
+    for row in asked:
+        name, spec, got, wanted = row.output, row.spec, row.got, row.wanted
+        choice = third_party_of(row.choice, third_party)
+        either = golden.either if golden is not None and not row.explicit else None
+        either = either if operator.either_of in (None, name) and not row.says else None
         theirs = third.result(choice, name, spec)
         doubt = third.doubt(choice, name, theirs, wanted, spec, either)
         doubts += [doubt] if doubt else []
         compared = as_compared(wanted, spec.dtype, choice)
         report, failing = judge_and_locate(
-            name,
+            row.name,
             got,
             compared,
             dtype=spec.dtype,
             choice=choice,
-            inputs=inputs,
+            inputs=inputs if not row.made else {},
             either=either,
-            written=outcome.written.get(name),
+            written=row.written,
             third=theirs,
             copies={n: a for n, a in inputs.items() if a.shape == spec.shape and a.dtype.kind != "b"},
         )
-        warnings += [f"{name}: {text}" for text in report.warnings]
+        if row.made:  # a cheap wrong answer is one to an output, not to what is made of several
+            one = float(spacing(np.ones(1), spec.dtype)[0])  # its size, whatever stands at an element
+            worst = tuple(dataclasses.replace(e, ulp=e.absolute / one) for e in report.worst)
+            report = dataclasses.replace(report, weak=(), worst=worst)
+        if row.says and choice.name != SELECTS:  # which says it itself
+            report = dataclasses.replace(report, rule=f"{report.rule}; {row.says}")
+        warnings += [f"{row.name}: {text}" for text in report.warnings]
         if all_standards:
-            beside = third.host(name) if third_party is None else None
-            if third_party is not None:
+            beside = third.host(name) if third_party is None and not row.says else None
+            if third_party is not None and not row.says:
                 beside = third.result(_dual(third_party), name, spec)
                 doubt = third.doubt(_dual(third_party), name, beside, wanted, spec, either)
                 if doubt:
@@ -166,7 +156,7 @@ def judge_outputs(
                 wanted,
                 dtype=spec.dtype,
                 either=either,
-                written=outcome.written.get(name),
+                written=row.written,
                 third=beside,
                 operator_standard=operator.standard,
             )
@@ -180,18 +170,23 @@ def judge_outputs(
                 compared,
                 dtype=spec.dtype,
                 choice=choice,
-                inputs=inputs,
+                inputs=inputs if not row.made else {},
                 either=either,
-                written=outcome.written.get(name),
-                operator=operator,
-                call=call,
-                earlier=earlier.outputs(case.operator, name, spec.dtype) if earlier is not None else (),
+                written=row.written,
+                # The reference and earlier calls have nothing like what is made of outputs.
+                operator=operator if not row.made else None,
+                call=call if not row.made else None,
+                earlier=earlier.outputs(case.operator, name, spec.dtype)
+                if earlier is not None and not row.made
+                else (),
                 # What was not written may be right by chance, and is wrong all the same.
                 failing=failing if not report.census.not_written else None,
             )
-            floor = _floor(third, name, got, wanted, spec.dtype, choice) if explicit is None else None
+            floor = None
+            if not row.explicit and not row.says:  # the host result has made a choice of its own
+                floor = _floor(third, name, got, wanted, spec.dtype, choice)
             sentence = found.sentence if floor is None or not floor.same else UNREACHABLE
-            own = golden.outputs.get(name) if golden is not None and explicit is not None else None
+            own = golden.outputs.get(name) if golden is not None and row.explicit else None
             if (
                 isinstance(own, ARRAYS)
                 and judge_output(name, got, own, dtype=spec.dtype, choice=choice).passed
@@ -211,12 +206,12 @@ def judge_outputs(
                 pairs=_pairs(got, compared),
             )
         branches = tuple(Branch(n, c) for n, c in golden.branches.items()) if golden is not None else ()
-        if report.passed and outcome.backend == "host" and explicit is None:
+        if report.passed and outcome.backend == "host" and not row.explicit:
             report = dataclasses.replace(report, floor=report.used)
         reports.append(dataclasses.replace(report, branches=branches))
     told = (*golden.divergences, *golden.remarks) if golden is not None else ()
     notes = [*outcome.notes, *told, *warnings, *third.notes]
-    left_out = _left_out(unjudged, undefined, ignored)
+    left_out = _left_out(left.unknown, left.undefined, left.ignored)
     # One rule, whoever made the outputs: without a judged one and a status that was demanded and observed nothing is
     # known of the operator.
     if not reports and not outcome.findings and (case.status is None or not outcome.has_status):
@@ -235,7 +230,9 @@ def judge_outputs(
     if doubts:
         # As where there is none: a ratio to wrong errors shows nothing.
         return Verdict(Word.ERROR, "; ".join(doubts), notes=tuple(notes))
-    return Verdict(Word.PASS, "", tuple(reports), tuple(notes), (*unjudged, *undefined, *ignored))
+    return Verdict(
+        Word.PASS, "", tuple(reports), tuple(notes), (*left.unknown, *left.undefined, *left.ignored)
+    )
 
 
 def _left_out(unjudged: Sequence[str], undefined: Sequence[str], ignored: Sequence[str]) -> list[str]:
@@ -342,53 +339,3 @@ def _undefined(names: Sequence[str]) -> str:
     return (
         f"what {' and '.join(names)} {'hold' if len(names) > 1 else 'holds'} in such a call is not documented"
     )
-
-
-def _members(
-    call: Call, outcome: Outcome, golden: Golden | None
-) -> Iterator[tuple[str, TensorSpec, np.ndarray, np.ndarray | None]]:
-    """Every output tensor with its golden; the members of a list as ``out[0]``, ``out[1]``."""
-    for name, got in outcome.outputs.items():
-        spec, wanted = call.outputs[name], golden.outputs.get(name) if golden is not None else None
-        if isinstance(spec, TensorSpec) and isinstance(got, ARRAYS):
-            yield name, spec, got, wanted if isinstance(wanted, ARRAYS) else None
-        elif isinstance(spec, tuple) and isinstance(got, tuple):
-            for i, member in enumerate(spec):
-                yield f"{name}[{i}]", member, got[i], wanted[i] if isinstance(wanted, tuple) else None
-
-
-ARRAYS = (np.ndarray, Streamed)
-
-
-def _rounded_away(data: object, spec: TensorSpec, name: str) -> list[str]:
-    """What a report says of an expected value that an output of integers or bool cannot have."""
-    written = data.values if isinstance(data, Values) else (data.value,) if isinstance(data, Fill) else ()
-    if DTYPES[spec.dtype].kind in ("float", "complex") or (place := not_held(written, spec.dtype)) is None:
-        return []
-    value = literals(written[place : place + 1], spec.dtype)[0]
-    return [
-        f"{name}: the case expects {written[place]}, which is no value of {spec.dtype}: {value} is what counts"
-    ]
-
-
-def expected_values(data: object, spec: TensorSpec, name: str, *, spread: bool = False) -> np.ndarray:
-    """Expected values as a golden: written numbers stay unrounded for floating outputs.
-
-    With ``spread`` one number stands for all of them without taking their memory.
-    """
-    if spread and isinstance(data, Fill):
-        one = dataclasses.replace(spec, shape=(1,), strides=(1,), storage_shape=(1,))
-        return np.broadcast_to(expected_values(data, one, name)[0], spec.shape)
-    kind = DTYPES[spec.dtype].kind
-    if kind in ("float", "complex") and isinstance(data, Values):
-        return np.asarray(data.values, np.complex128 if kind == "complex" else np.float64).reshape(spec.shape)
-    if kind == "float" and isinstance(data, Fill):
-        return np.full(spec.shape, data.value, np.float64)
-    if kind == "float" and isinstance(data, FromFile) and not data.specials:
-        stored = files.describe(data.path, data.key).dtype
-        if stored in ("float64", "float32"):
-            return files.read(data.path, data.key, stored, spec.shape).astype(np.float64).reshape(spec.shape)
-    flat = generate(data, dtype=spec.dtype, shape=spec.shape, seed=0, name=name)  # type: ignore[arg-type]
-    if kind == "float" and flat.dtype == numpy_dtype(spec.dtype):
-        flat = widen(flat, np.float64)
-    return flat.reshape(spec.shape)

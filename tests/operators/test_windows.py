@@ -117,13 +117,11 @@ def test_largest_elements_and_their_places_by_hand() -> None:
     assert made.host["indices"].dtype == np.int32
 
 
-def test_of_equal_elements_the_first_is_named_and_told() -> None:
+def test_of_equal_elements_the_first_is_named() -> None:
     made = called("MaxPool2dWithIndices", self=f32([[[1.0, 3, 3], [3, 2, 3]]]), **POOL)
     assert made.golden.outputs["indices"].tolist() == [[[1, 1]]]
-    assert len(made.golden.divergences) == 1
     even = called("AdaptiveMaxPool2d", self=f32([[[NAN, 3, 3], [3, 2, NAN]]]), outputSize=(1, 1))
     assert even.golden.outputs["indicesOut"].tolist() == [[[5]]]
-    assert len(even.golden.divergences) == 1
     low = called(
         "MaxPool2dWithIndices", self=f32([[[-INF, -INF], [-INF, -INF]]]), **{**POOL, "padding": (1,)}
     )
