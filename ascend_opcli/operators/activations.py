@@ -351,11 +351,11 @@ BACKWARD: Mapping[str, Row] = {
         data=(None, (0.0, 1.0)),
     ),
     "TanhBackward": row(
-        lambda grad, out: grad * (1 - out * out),
+        lambda grad, out: grad * ((1 - out) * (1 + out)),
         "gradInput = gradOutput (1 - output^2)",
         data=(None, (-1.0, 1.0)),
     ),
-    "TanhGrad": row(lambda y, dy: dy * (1 - y * y), "dx = dy (1 - y^2)", data=((-1.0, 1.0), None)),
+    "TanhGrad": row(lambda y, dy: dy * ((1 - y) * (1 + y)), "dx = dy (1 - y^2)", data=((-1.0, 1.0), None)),
     "SqrtBackward": row(lambda y, dy: dy * 0.5 / y, "z = dy / (2 y)", data=((0.1, 10.0), None)),
     "HardswishBackward": row(
         hardswish_backward,

@@ -325,7 +325,11 @@ BINARY: Mapping[str, Row] = {
         data=(None, Generator("integers", (0, 1))),
     ),
     "Polar": row(
-        _polar, "out = input (cos(angle) + i sin(angle))", rounds_to=None, outputs={"out": _complex("input")}
+        _polar,
+        "out = input (cos(angle) + i sin(angle))",
+        FLOAT,
+        rounds_to=None,
+        outputs={"out": _complex("input")},
     ),
     "Complex": row(_join, "out = real + i imag", rounds_to=None, outputs={"out": _complex("real")}),
     "Real": row(np.real, "out = the real part of self", rounds_to=None, outputs={"out": _real("self")}),

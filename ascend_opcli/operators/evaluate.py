@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,6 +63,13 @@ def host_result(operator: Operator, call: Call) -> Arrays:
     return _evaluate(operator, call, _compute(operator, call), None)
 
 
+def overflows(operator: Operator, call: Call) -> bool:
+    """Whether a step of the host run overflows its dtype."""
+    seen: list[str] = []
+    _evaluate(operator, call, _compute(operator, call), None, seen)
+    return bool(seen)
+
+
 def _compute(operator: Operator, call: Call) -> Any:
     """The dtype of a host run: the operator's, float64 where an input is as wide."""
     wide = any(
@@ -82,7 +90,9 @@ def _input_specs(call: Call) -> Iterator[TensorSpec]:
 # --- the run --------------------------------------------------------------------------------------------------
 
 
-def _evaluate(operator: Operator, call: Call, run: Any, notes: Notes | None) -> Arrays:
+def _evaluate(
+    operator: Operator, call: Call, run: Any, notes: Notes | None, overflown: list[str] | None = None
+) -> Arrays:
     if operator.reference is None:
         raise ReferenceFailure(f"{operator.name} has no reference")
     kernel = operator.rounds_to(_dtypes(call)) if operator.rounds_to is not None else None
@@ -98,7 +108,8 @@ def _evaluate(operator: Operator, call: Call, run: Any, notes: Notes | None) -> 
     with np.errstate(all="ignore"):
         for position, block in _blocks(operator, arrays, [call.outputs[name] for name in names]):
             inputs = {name: _in_run_dtype(array, run) for name, array in block.items()}
-            result = _results(operator, {**inputs, **values})
+            with _told_of_overflows(overflown):
+                result = _results(operator, {**inputs, **values})
             sink.put(position, result)
             if notes is not None:
                 try:
@@ -117,6 +128,12 @@ def _told(operator: Operator, call: Call, run: Any, kernel: str | None, *, exact
     values["serves"], values["run_dtype"] = "golden" if exact else "host", np.dtype(run)
     values["call"] = call
     return values
+
+
+def _told_of_overflows(seen: list[str] | None) -> AbstractContextManager[object]:
+    if seen is None:
+        return nullcontext()
+    return np.errstate(over="call", call=lambda kind, _flag: seen.append(kind))
 
 
 _ARGUMENTS = (ValueError, IndexError, OverflowError, ZeroDivisionError)

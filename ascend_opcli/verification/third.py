@@ -13,7 +13,7 @@ import numpy as np
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Call, Case, Outcome, OutputReport, StandardChoice, TensorSpec
 from ascend_opcli.operators.custom import resolve
-from ascend_opcli.operators.evaluate import Arrays, ReferenceFailure, host_result
+from ascend_opcli.operators.evaluate import Arrays, ReferenceFailure, host_result, overflows
 from ascend_opcli.operators.in_blocks import host_outputs, obstacle
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors import exchange, files
@@ -21,6 +21,7 @@ from ascend_opcli.tensors.flat import Streamed
 from ascend_opcli.tensors.returned import NoResult, Results, read_output
 from ascend_opcli.verification.choice import choose
 from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.verification.overflow import Places, overflowed
 from ascend_opcli.verification.standards import make
 
 HOST = "host"
@@ -34,6 +35,7 @@ class ThirdParty:
         self._case, self._operator, self._call, self._outcome = case, operator, call, outcome
         self._made: dict[str, Arrays] = {}
         self.notes: dict[str, None] = {}
+        self._flagged: bool | None = None
         self._streamed = any(isinstance(o, Streamed) for o in outcome.outputs.values())
 
     def result(self, choice: StandardChoice, name: str, spec: TensorSpec) -> np.ndarray | None:
@@ -104,6 +106,19 @@ class ThirdParty:
         if HOST not in self._made:
             self._made[HOST] = host_result(self._operator, self._call)
         return _output(self._made[HOST], name)
+
+    def overflow(self, name: str, golden: np.ndarray, dtype: str) -> Places | None:
+        """Where the host result of an output overflows on the way; None where it does not, or nothing tells."""
+        try:
+            own = self.host(name)
+            if own is None:
+                return None
+            if self._flagged is None:
+                # Of a case in blocks its infinities tell: a second run of them would take as long as the first.
+                self._flagged = not self._streamed and overflows(self._operator, self._call)
+        except ReferenceFailure:
+            return None
+        return overflowed(own, golden, dtype, flagged=self._flagged)
 
     def _of_expression(self, text: str, name: str) -> np.ndarray | None:
         if text not in self._made:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import math
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ from ascend_opcli.status.message_pattern import pattern
 from ascend_opcli.tensors.dtypes import spacing
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.earlier import Earlier
-from ascend_opcli.verification.flat import Flat, take
+from ascend_opcli.verification.flat import take
 from ascend_opcli.verification.judge import (
     as_compared,
     judge_and_locate,
@@ -38,6 +38,7 @@ from ascend_opcli.verification.judge import (
     noise_floor,
     side_by_side,
 )
+from ascend_opcli.verification.overflow import together
 from ascend_opcli.verification.rows import ARRAYS, rows
 from ascend_opcli.verification.standards import SELECTS
 from ascend_opcli.verification.third import ThirdParty
@@ -124,18 +125,26 @@ def judge_outputs(
         doubt = third.doubt(choice, name, theirs, wanted, spec, either)
         doubts += [doubt] if doubt else []
         compared = as_compared(wanted, spec.dtype, choice)
-        report, failing = judge_and_locate(
+        judged = partial(
+            judge_and_locate,
             row.name,
             got,
             compared,
             dtype=spec.dtype,
             choice=choice,
             inputs=inputs if not row.made else {},
-            either=either,
             written=row.written,
             third=theirs,
             copies={n: a for n, a in inputs.items() if a.shape == spec.shape and a.dtype.kind != "b"},
         )
+        report, failing = judged(either=either)
+        if not report.passed and golden is not None and not row.explicit and not row.says:
+            beyond = third.overflow(name, wanted, spec.dtype)
+            if beyond is not None:
+                thresholds, either = report.either, together(either, beyond)
+                report, failing = judged(either=either)
+                report = dataclasses.replace(report, either=thresholds)
+                warnings.append(_OVERFLOW.format(name, f"{len(beyond[0]):,}", operator.compute))
         if row.made:  # a cheap wrong answer is one to an output, not to what is made of several
             one = float(spacing(np.ones(1), spec.dtype)[0])  # its size, whatever stands at an element
             worst = tuple(dataclasses.replace(e, ulp=e.absolute / one) for e in report.worst)
@@ -185,7 +194,7 @@ def judge_outputs(
             floor = None
             if not row.explicit and not row.says:  # the host result has made a choice of its own
                 floor = _floor(third, name, got, wanted, spec.dtype, choice)
-            sentence = found.sentence if floor is None or not floor.same else UNREACHABLE
+            sentence = found.sentence
             own = golden.outputs.get(name) if golden is not None and row.explicit else None
             if (
                 isinstance(own, ARRAYS)
@@ -247,20 +256,14 @@ def _left_out(unjudged: Sequence[str], undefined: Sequence[str], ignored: Sequen
     return said
 
 
-UNREACHABLE = (
-    "the reference in the compute dtype misses its golden in the same way: an intermediate value overflows or is"
-    " rounded, which no tolerance of the case allows"
-)
+_OVERFLOW = "{}: a step overflows in {} of its elements, and what {} makes of it is as right as the golden"
 
 
 class _Floor(NamedTuple):
-    """The share of the tolerance that the host result uses, whether a NaN or Inf of its own makes it miss, and
-    whether it misses it by the very same output.
-    """
+    """The share of the tolerance that the host result uses, and whether a NaN or Inf of its own makes it miss."""
 
     share: float
     strange: bool
-    same: bool
 
 
 def _floor(
@@ -273,21 +276,7 @@ def _floor(
         return None
     if own is None or own.shape != golden.shape or own.dtype != got.dtype:
         return None
-    share, strange = noise_floor(own, golden, dtype, choice)
-    return _Floor(share, strange, share == math.inf and _overflows_alike(got, own, golden))
-
-
-def _overflows_alike(got: np.ndarray, own: np.ndarray, golden: np.ndarray) -> bool:
-    """Whether two outputs are the same and somewhere NaN or Inf where the golden is finite."""
-    size, somewhere = 1 << 16, False
-    flats = [Flat(array, min(size, golden.size)) for array in (got, own, golden)]
-    with np.errstate(all="ignore"):
-        for start in range(0, golden.size, size):
-            x, y, z = (flat.block(start, min(start + size, golden.size)) for flat in flats)
-            if not ((x == y) | ((x != x) & (y != y))).all():
-                return False
-            somewhere |= bool((~np.isfinite(x) & np.isfinite(z)).any())
-    return somewhere
+    return _Floor(*noise_floor(own, golden, dtype, choice))
 
 
 def third_party_of(choice: StandardChoice, folder: str | None) -> StandardChoice:

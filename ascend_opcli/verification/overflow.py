@@ -1,0 +1,55 @@
+"""Elements whose value in the compute dtype overflows on the way: what comes of it is as right as the golden."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ascend_opcli.tensors.dtypes import DTYPES, round_to, spacing, widen
+from ascend_opcli.verification.flat import Flat
+
+Places = tuple[np.ndarray, np.ndarray]
+"""Flat places, ascending, and the values that are as right there."""
+
+_BLOCK = 1 << 16
+_ROUNDING = 4
+"""Spacings of the output's dtype that the compute dtype may lose without an overflow."""
+
+
+def overflowed(own: np.ndarray, golden: np.ndarray, dtype: str, *, flagged: bool) -> Places | None:
+    """Where ``own``, the host result, misses its golden because something overflowed; None where nothing did.
+
+    ``flagged`` tells that a step of the host run overflowed; without it a NaN or Inf in place of a finite golden does.
+    A difference without either is a matter of rounding, and none of these.
+    """
+    if own.shape != golden.shape:
+        return None
+    first, second = (Flat(array, min(_BLOCK, max(golden.size, 1))) for array in (own, golden))
+    found: list[np.ndarray] = []
+    values: list[np.ndarray] = []
+    with np.errstate(all="ignore"):
+        for start in range(0, golden.size, _BLOCK):
+            stop = min(start + _BLOCK, golden.size)
+            got, exact = _wide(first.block(start, stop)), _wide(round_to(second.block(start, stop), dtype))
+            flagged |= bool((~np.isfinite(got) & np.isfinite(exact)).any())
+            away = np.abs(got - exact)
+            allowed = (
+                _ROUNDING * spacing(np.abs(exact), dtype) if DTYPES[dtype].kind in ("float", "complex") else 0
+            )
+            near = (got == exact) | (np.isnan(got) & np.isnan(exact)) | (away <= allowed)
+            at = np.flatnonzero(~near)
+            found.append(at + start)
+            values.append(got[at])
+    places = np.concatenate(found) if found else np.empty(0, np.int64)
+    return (places, np.concatenate(values)) if flagged and places.size else None
+
+
+def together(either: Places | None, beyond: Places) -> Places:
+    """Alternatives of both kinds; where an element has two, that of the overflow."""
+    if either is None:
+        return beyond
+    rest = ~np.isin(either[0], beyond[0])
+    return np.concatenate([either[0][rest], beyond[0]]), np.concatenate([either[1][rest], beyond[1]])
+
+
+def _wide(values: np.ndarray) -> np.ndarray:
+    return values.astype(np.complex128) if values.dtype.kind == "c" else widen(values, np.float64)
