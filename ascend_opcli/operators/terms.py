@@ -1,8 +1,9 @@
 """The small language in which the facts of phase 1 are written: terms over a call's parameters, and conditions.
 
 A term is a plain value, ``[dtype|rank|shape|numel|size|value|dtype_value|view_format|storage_format, name]``,
-``[dim, name, axis]``, ``[promote, a, b]``, ``[broadcast, a, b]`` or ``[shape_list, term, ...]``. A condition is
-``[word, ...]``, see :data:`CONDITIONS`. ``x[0]`` is the first member of a list or array. What cannot be told, of a
+``[dim, name, axis]``, ``[head|tail, name, count]`` of a shape, ``[values, name]`` of an array, ``[promote, a, b]``,
+``[broadcast, a, b]``, ``[shape_list, term, ...]``, ``[join, shape, ...]`` or arithmetic. A condition is ``[word, ...]``,
+see :data:`CONDITIONS`. ``x[0]`` is the first member of a list or array. What cannot be told, of a
 null parameter, an attribute that nobody gave or an axis that is not there, raises :class:`Unknown`.
 """
 
@@ -12,6 +13,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ascend_opcli.model import Attribute, TensorSpec
@@ -56,7 +58,9 @@ def evaluate(term: Term, arguments: Arguments) -> Any:
         return None if None in shapes else broadcast_shape(*shapes)
     if word == "shape_list":
         return tuple(evaluate(t, arguments) for t in term[1:])
-    return _READ[word](member(term[1], arguments), *term[2:])
+    if word in _COMBINE:
+        return _COMBINE[word](*(evaluate(t, arguments) for t in term[1:]))
+    return _READ[word](member(term[1], arguments), *(evaluate(t, arguments) for t in term[2:]))
 
 
 def member(name: str, arguments: Arguments) -> Any:
@@ -113,6 +117,35 @@ def _size(found: Any) -> int:
     return len(members)
 
 
+def _part(found: Any, count: int, *, last: bool) -> Any:
+    shape = _spec(found).shape
+    if not 0 <= count <= len(shape):
+        raise Unknown
+    return shape[len(shape) - count :] if last else shape[:count]
+
+
+def _values(found: Any) -> tuple[Any, ...]:
+    value = _value(found)
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _remainder(first: int, second: int) -> int:
+    if second == 0:
+        raise Unknown
+    return first % second
+
+
+_COMBINE: Mapping[str, Callable[..., Any]] = {
+    "+": lambda *parts: sum(parts),
+    "-": lambda first, second: first - second,
+    "*": lambda *parts: math.prod(parts),
+    "%": _remainder,
+    "min": min,
+    "max": max,
+    "join": lambda *shapes: sum(shapes, ()),
+}
+
+
 def _dim(found: Any, axis: int) -> int:
     shape = _spec(found).shape
     if not -len(shape) <= axis < len(shape):
@@ -128,6 +161,9 @@ _READ: Mapping[str, Callable[..., Any]] = {
     "size": _size,
     "dim": _dim,
     "value": _value,
+    "values": _values,
+    "head": partial(_part, last=False),
+    "tail": partial(_part, last=True),
     "dtype_value": _dtype_value,
     **dict.fromkeys(("view_format", "storage_format", "original_format"), lambda found: _spec(found).format),
 }
@@ -239,6 +275,7 @@ CONDITIONS: Mapping[str, Callable[..., bool]] = {
     "never": lambda _a: False,
     "empty": lambda a, name: evaluate(["numel", name], a) == 0,
     "not_empty": lambda a, name: evaluate(["numel", name], a) != 0,
+    "in_terms": lambda a, term, terms: evaluate(term, a) in [evaluate(t, a) for t in terms],
     "true": lambda a, term: bool(evaluate(term, a)),
     "false": lambda a, term: not evaluate(term, a),
     "in": lambda a, term, words: evaluate(term, a) in words,
@@ -270,8 +307,13 @@ def _names(found: Any) -> Any:
     if not isinstance(found, list) or not found:
         return
     word = found[0]
-    if word in _READ or word in ("null", "notnull", "empty", "not_empty"):
+    if isinstance(word, list):
+        for part in found:
+            yield from _names(part)
+    elif word in _READ or word in ("null", "notnull", "empty", "not_empty"):
         yield found[1]
+        for part in found[2:]:
+            yield from _names(part)
     elif isinstance(word, str) and word.startswith(("same_", "not_all_null")):
         yield from found[1:]
     elif word == "shape_of":

@@ -16,10 +16,18 @@ _TERMS: Mapping[str, str] = {
     "numel": "the number of elements of {}",
     "size": "the length of {}",
     "value": "{}",
+    "values": "{}",
     "dtype_value": "{}",
     "view_format": "the format of {}",
     "storage_format": "the format of {}",
     "original_format": "the format of {}",
+}
+_JOINTS: Mapping[str, str] = {
+    "+": " + ",
+    "-": " - ",
+    "*": " * ",
+    "%": " mod ",
+    "join": " followed by ",
 }
 _COMPARE: Mapping[str, str] = {
     "==": "is",
@@ -47,7 +55,14 @@ def term(found: Term) -> str:
         return str(found) if found != "" else "empty"
     word = found[0]
     if word == "dim":
-        return f"axis {found[2]} of {_name(found[1])}"
+        return f"axis {term(found[2])} of {_name(found[1])}"
+    if word in ("head", "tail"):
+        which = "first" if word == "head" else "last"
+        return f"the shape of {_name(found[1])} in its {which} axes ({term(found[2])})"
+    if word in _JOINTS:
+        return _JOINTS[word].join(term(part) for part in found[1:])
+    if word in ("min", "max"):
+        return f"the {'smaller' if word == 'min' else 'larger'} of {words_of([term(p) for p in found[1:]])}"
     if word == "promote":
         return f"the dtype that {words_of(_leaves(found))} promote to"
     if word == "broadcast":
@@ -95,6 +110,7 @@ _CONDITIONS: Mapping[str, Callable[..., str]] = {
     "not_empty": lambda name: f"{_name(name)} is not empty",
     "true": lambda t: f"{term(t)} is true",
     "false": lambda t: f"{term(t)} is false",
+    "in_terms": lambda t, terms: f"{term(t)} is {_any(terms)}",
     "in": lambda t, words: f"{term(t)} is {_any(words)}",
     "notin": lambda t, words: f"{term(t)} is not {_any(words)}",
     "private": lambda t: f"{term(t)} is private",
@@ -165,6 +181,12 @@ def _broken(found: Condition, arguments: Arguments) -> str:
     if word == "castable":
         source, target = (_shown(t, arguments) for t in found[1:])
         return f"{_subject(found[1])} {source}, which cannot be cast to {_with(found[2], target)}"
+    if word in _COMPARE and isinstance(found[1], list):
+        wanted = term(found[2])
+        value = f" ({_shown(found[2], arguments)})" if isinstance(found[2], list) else ""
+        must = "it must be" if word != "!=" else "it must not be"
+        bound = {"<": "below ", ">": "above ", "<=": "at most ", ">=": "at least "}.get(word, "")
+        return f"{term(found[1])} is {_shown(found[1], arguments)}, {must} {bound}{wanted}{value}"
     got = [f"{term(t)} is {_shown(t, arguments)}" for t in found[1:] if isinstance(t, list)]
     return f"it must be that {condition(found)}" + (f" ({', '.join(got)})" if got else "")
 
