@@ -12,6 +12,7 @@ from ascend_opcli.model import Call, Case, Outcome, TensorSpec
 from ascend_opcli.operators.contract import Refusal, Rule, Unsettled, predict, said_by, unchecked, words_of
 from ascend_opcli.operators.cost import specs
 from ascend_opcli.operators.evaluate import ReferenceFailure, host_result
+from ascend_opcli.operators.facts import Fact
 from ascend_opcli.operators.heard import heard
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.status import SUCCESS
@@ -31,8 +32,9 @@ def refuse(operator: Operator, case: Case, product: str) -> Outcome | None:
         return Outcome(NAME, skip=prediction.reason)
     if prediction is not None and not _says_accepted(prediction, case):
         lack = _shapeless(operator, case, product)
-        if lack is not None:
+        if isinstance(lack, str):
             return Outcome(NAME, skip=f"cannot judge: {lack}")
+        prediction = lack or prediction
         label = f" ({said_by(prediction.origin)})" if prediction.origin else ""
         return Outcome(NAME, prediction.status, message=prediction.rule + label)
     if (operator.custom or operator.generic) and case.status is not None and case.status.code != 0:
@@ -50,10 +52,11 @@ def refuse(operator: Operator, case: Case, product: str) -> Outcome | None:
     return None
 
 
-def _shapeless(operator: Operator, case: Case, product: str) -> str | None:
+def _shapeless(operator: Operator, case: Case, product: str) -> str | Refusal | None:
     """Why the call is refused for an output alone that nobody has given and whose shape does not follow, or None.
 
-    It then has another tensor's dtype and shape, and a refusal that names those hides what is wrong.
+    It then has another tensor's dtype and shape, and a refusal that names those hides what is wrong: where something
+    else is refused too, that is given back.
     """
     found = {}
     for param in operator.signature.outputs:
@@ -64,19 +67,20 @@ def _shapeless(operator: Operator, case: Case, product: str) -> str | None:
         if why is not None and (spec.dtype, spec.shape) == operator.infer_output(param.name, case.arguments):
             found[param.name] = why
     rest = tuple(r for r in operator.contract if not _only_of(r, found))
-    if (
-        not found
-        or predict(dataclasses.replace(operator, contract=rest), case.arguments, product) is not None
-    ):
+    if not found:
         return None
+    other = predict(dataclasses.replace(operator, contract=rest), case.arguments, product)
+    if isinstance(other, Refusal):
+        return other
     why = next((w for w in found.values() if w), "")
     names = words_of(tuple(found))
     return f"the shape of {names} does not follow from the inputs and attributes{f': {why}' if why else ''}"
 
 
 def _only_of(rule: Rule, outputs: Iterable[str]) -> bool:
-    names = getattr(rule, "names", ())
-    return bool(names) and set(names) <= set(outputs)
+    """Whether a rule judges these outputs; one that relates them to inputs does too."""
+    names = set(getattr(rule, "names", ()))
+    return bool(names & set(outputs)) if isinstance(rule, Fact) else bool(names) and names <= set(outputs)
 
 
 def overruled(operator: Operator, case: Case, product: str) -> tuple[str, ...]:

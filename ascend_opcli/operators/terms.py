@@ -2,8 +2,8 @@
 
 A term is a plain value, ``[dtype|rank|shape|numel|size|value|dtype_value|view_format|storage_format, name]``,
 ``[dim, name, axis]``, ``[head|tail, name, count]`` of a shape, ``[values, name]`` of an array, ``[promote, a, b]``,
-``[broadcast, a, b]``, ``[shape_list, term, ...]``, ``[join, shape, ...]`` or arithmetic. A condition is ``[word, ...]``,
-see :data:`CONDITIONS`. ``x[0]`` is the first member of a list or array. What cannot be told, of a
+``[broadcast, a, b]``, ``[shape_list, term, ...]``, ``[join, shape, ...]`` or arithmetic. A condition is
+``[word, ...]``, see :data:`CONDITIONS`. ``x[0]`` is the first member of a list or array. What cannot be told, of a
 null parameter, an attribute that nobody gave or an axis that is not there, raises :class:`Unknown`.
 """
 

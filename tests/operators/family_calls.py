@@ -45,11 +45,17 @@ def product_of(operator: Operator) -> str:
 
 
 def accepted(operator: Operator, name: str) -> tuple[str, ...]:
-    """The dtypes that the documents list for a tensor, none where they are silent."""
-    for rule in operator.contract:
-        if isinstance(rule, DtypeIn) and name in rule.names:
-            return rule.dtypes.get(product_of(operator), ())
-    return ()
+    """The dtypes that the contract lists for a tensor, else those of an output that takes whole numbers alone."""
+    lists = {
+        n: rule.dtypes.get(product_of(operator), ())
+        for rule in operator.contract
+        if isinstance(rule, DtypeIn)
+        for n in rule.names
+    }
+    outputs = [lists.get(p.name, ()) for p in operator.signature.outputs]
+    whole = next((o for o in outputs if o and all(d.startswith(("int", "uint")) for d in o)), ())
+    same = operator.elementwise and not any(p.name in lists for p in operator.signature.inputs)
+    return lists.get(name, whole if same else ())
 
 
 def ordinary_dtype(operator: Operator) -> str:

@@ -41,13 +41,6 @@ def outcome(name: str, **given: Any) -> Outcome | None:
         ("topk", {**TOP, "dim": 5}, "axis 5 does not exist in rank 2"),
         ("topk", {**TOP, "k": -1}, "it would be [2, -1]"),
         ("max_pool2d_with_indices", {"self": PLANE, **POOL, "stride": (0, 0)}, "a stride of 0"),
-        (
-            "max_pool2d_with_indices",
-            {"self": PLANE, **POOL, "kernelSize": (2, 2, 2)},
-            "a kernel of 3 numbers",
-        ),
-        ("max_pool2d_with_indices", {"self": PLANE, **POOL, "kernelSize": ()}, "a kernel of 0 numbers"),
-        ("repeat_interleave_int", {"self": TABLE, "repeats": -2, "outputSize": 4}, "it would be [-12]"),
     ],
 )
 def test_it_says_what_is_wrong_with_the_attributes(name: str, given: dict[str, Any], why: str) -> None:
@@ -68,6 +61,27 @@ def test_a_refusal_of_something_else_or_of_a_given_output_stays() -> None:
     said = outcome("topk", **{**TOP, "dim": 5}, indicesOut=tensor("int8", shape=(2, 1)))
     assert said is not None
     assert said.message.startswith("indicesOut is int8")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "why"),
+    [
+        (
+            "max_pool2d_with_indices",
+            {"self": PLANE, **POOL, "kernelSize": (2, 2, 2)},
+            "length of kernelSize is 3",
+        ),
+        ("max_pool2d_with_indices", {"self": PLANE, **POOL, "kernelSize": ()}, "length of kernelSize is 0"),
+        ("repeat_interleave_int", {"self": TABLE, "repeats": -2, "outputSize": 4}, "repeats is -2"),
+    ],
+)
+def test_an_attribute_that_the_source_refuses_is_named_before_the_output(
+    name: str, given: dict[str, Any], why: str
+) -> None:
+    made = outcome(name, **given)
+    assert made is not None
+    assert made.status == 161002
+    assert why in made.message
 
 
 ODD: dict[type, Any] = {int: -77, tuple: ()}
