@@ -93,7 +93,7 @@ class TensorSpec:
 
     ``strides`` and ``storage_shape`` are always concrete. ``layout`` keeps the word that was written
     (contiguous, transposed, reversed, padded, or strided where strides were given). ``data`` is None for an
-    output, whose content the operator makes.
+    output, whose content the operator makes. ``alias`` names the input whose memory an output shares.
     """
 
     dtype: str
@@ -104,6 +104,7 @@ class TensorSpec:
     storage_shape: Shape
     layout: str = "contiguous"
     format: str = "ND"
+    alias: str = ""
 
     @property
     def count(self) -> int:

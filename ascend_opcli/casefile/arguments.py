@@ -209,6 +209,11 @@ def output_list(
         return operator.default_members(param.name, made)
     items = node.items if isinstance(node, Sequence) else (node,)
     inferred = operator.infer_members(param.name, made) or (("float32", (1,)),)
+    for item in items:
+        if isinstance(item, Mapping) and keys.ALIAS in item.entries:
+            raise item.key_error(
+                keys.ALIAS, f"alias is for a single tensor, and {param.name} is a tensor list"
+            )
     return tuple(
         _overridden(item, param.name, inferred[min(i, len(inferred) - 1)], operator, made)
         for i, item in enumerate(items)
@@ -224,6 +229,8 @@ def _overridden(
         raise node.key_error(
             "data", f"the operator makes the data of {what}; expected values stand in expect.outputs"
         )
+    if keys.ALIAS in node.entries:
+        return _aliased(node, what, operator, made)
     keys.only(node, keys.VIEW, f"key of the output {what}")
     dtype, shape = inferred
     written, dims = node.get("dtype"), node.get("shape")
@@ -234,6 +241,25 @@ def _overridden(
     spec = view(node, dtype, shape, what, operator.output_format(what, shape, made))
     refuse_overlap(node, spec, what)
     return spec
+
+
+def _aliased(node: Mapping, what: str, operator: Operator, made: Arguments) -> TensorSpec:
+    """An output in an input's place: its dtype, shape, layout and memory."""
+    keys.only(
+        node, (keys.ALIAS,), f"key beside alias, which gives dtype, shape and layout to the output {what},"
+    )
+    at = node.entries[keys.ALIAS]
+    name = read.word(at, f"alias of {what}")
+    tensors = [p.name for p in operator.signature.inputs if isinstance(made.get(p.name), TensorSpec)]
+    spec = made.get(name)
+    if name not in tensors or not isinstance(spec, TensorSpec):
+        near = read.hint(name, tensors, otherwise=f"; the input tensors are {', '.join(tensors) or 'none'}")
+        raise at.error(f"alias of {what}: '{clip(name)}' is no input tensor of this case{near}")
+    if any(isinstance(other, TensorSpec) and other.alias == name for other in made.values()):
+        raise at.error(f"alias of {what}: another output has the memory of {name} already")
+    if layout.overlaps(spec.shape, spec.strides):
+        raise at.error(f"alias of {what}: elements of {name} overlap, and one would be written twice")
+    return dataclasses.replace(spec, data=None, alias=name)
 
 
 def refuse_overlap(node: Node, spec: TensorSpec, what: str) -> None:

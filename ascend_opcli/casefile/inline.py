@@ -183,12 +183,14 @@ def _input(text: str) -> Any:
 
 
 def _output(text: str) -> Any:
-    """``null`` or ``DTYPE[DIMS][@LAYOUT]``."""
+    """``null``, ``alias:INPUT`` or ``DTYPE[DIMS][@LAYOUT]``."""
     if text == "null":
         return None
+    if text.startswith(f"{keys.ALIAS}:"):
+        return {keys.ALIAS: text.removeprefix(f"{keys.ALIAS}:").strip()}
     match = _SPEC.fullmatch(text)
     if match is None or match["data"] is not None:
-        raise ValueError(f"'{clip(text)}' is not an output: write null or DTYPE[DIMS][@LAYOUT]")
+        raise ValueError(f"'{clip(text)}' is not an output: write null, alias:INPUT or DTYPE[DIMS][@LAYOUT]")
     return _view(match)
 
 

@@ -56,6 +56,8 @@ LEVELS: dict[str, tuple[str, ...]] = {
 
 VIEW = ("dtype", "shape", "layout", "strides", "offset", "storage_shape", "format")
 """Keys of an output."""
+ALIAS = "alias"
+"""The one key of an output that shares an input's memory."""
 TENSOR = (*VIEW, "data")
 SCALAR = ("value", "dtype")
 

@@ -11,6 +11,7 @@ from ascend_opcli.model import (
     Case,
     ExpectedStatus,
     Phase,
+    TensorSpec,
     Where,
 )
 from ascend_opcli.operators.contract import NO_KERNEL, Refusal, Variation, predict, refusals
@@ -71,7 +72,11 @@ def ordinary_case(operator: Operator, product: str) -> Case | None:
 
 
 def _vary(operator: Operator, base: Case, variation: Variation, kind: str, status: ExpectedStatus) -> Case:
-    arguments: Mapping[str, Argument] = {**base.arguments, **variation.changes}
+    # What a variation changes has no longer the size of what shared its memory.
+    arguments: Mapping[str, Argument] = {
+        name: dataclasses.replace(a, alias="") if isinstance(a, TensorSpec) else a
+        for name, a in {**base.arguments, **variation.changes}.items()
+    }
     return dataclasses.replace(
         base,
         name=f"{operator.short_name}.{kind}[{variation.label}]",

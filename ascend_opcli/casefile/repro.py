@@ -7,7 +7,7 @@ import math
 import shlex
 from collections.abc import Sequence
 
-from ascend_opcli.casefile import read, show
+from ascend_opcli.casefile import keys, read, show
 from ascend_opcli.casefile.arguments import default
 from ascend_opcli.casefile.loader import STDIN
 from ascend_opcli.errors import OpcliError
@@ -249,6 +249,9 @@ def _outputs(case: Case, operator: Operator) -> list[str]:
             continue
         if not isinstance(argument, TensorSpec):
             raise _Unsaid
+        if argument.alias:
+            words += ["--out", f"{param.name}={keys.ALIAS}:{argument.alias}"]
+            continue
         format = operator.format_to_say(param.name, argument, case.arguments)
         words += ["--out", f"{param.name}={_view_text(argument, format)}"]
     return words

@@ -122,14 +122,19 @@ def _definitions(standards: list[str], operator: Operator | None, spelling: str 
         "generator": _generator(),
         "data": {"anyOf": [ref("values"), {"const": "permutation"}, ref("generator")]},
         "tensor": _tensor(keys.TENSOR),
-        "view": _tensor(keys.VIEW),
+        "view": {"anyOf": [_tensor(keys.VIEW), _ALIAS]},
         "one": {"anyOf": [ref("values"), {"const": "permutation"}, ref("tensor")]},
         "input": {
             "anyOf": [{"type": "null"}, ref("one"), {"type": "array", "items": ref("one")}],
             "description": "null, a number, a list, a tensor; a list of tensors for a tensor list.",
         },
         "output": {
-            "anyOf": [{"type": "null"}, ref("view"), ref("dollar"), {"type": "array", "items": ref("view")}],
+            "anyOf": [
+                {"type": "null"},
+                ref("view"),
+                ref("dollar"),
+                {"type": "array", "items": _tensor(keys.VIEW)},
+            ],
             "description": "Overrides what is inferred; null is the null pointer.",
         },
         "scalar": _scalar({"anyOf": [ref("element"), {"type": "array", "items": ref("element")}]}),
@@ -156,6 +161,12 @@ def _maybe(schema: Schema) -> Schema:
 
 
 _TEXT: Schema = {"type": "string", "minLength": 1}
+_ALIAS: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {keys.ALIAS: {**_TEXT, "description": "The input whose memory the output shares."}},
+    "required": [keys.ALIAS],
+}
 _POINT: Schema = {"type": "object", "minProperties": 1}
 
 _BODY: dict[str, Schema] = {

@@ -11,7 +11,7 @@ from ascend_opcli.operators.derived import bind, order
 from ascend_opcli.operators.evaluate import result_shapes
 from ascend_opcli.operators.heard import heard
 from ascend_opcli.operators.operator import Operator
-from ascend_opcli.operators.signature import Signature
+from ascend_opcli.operators.signature import Param, Signature
 from ascend_opcli.tensors import layout
 from ascend_opcli.tensors.data import make_tensor
 from ascend_opcli.tensors.hashing import inputs_sha256
@@ -68,6 +68,16 @@ def _bind(name: str, argument: TensorSpec | tuple[TensorSpec, ...] | Attribute |
     if isinstance(argument, tuple):
         return tuple(make_tensor(f"{name}[{i}]", spec, seed) for i, spec in enumerate(argument))
     return argument
+
+
+def aliases_last(signature: Signature, call: Call) -> list[Param]:
+    """The tensors of the signature, outputs that share an input's memory behind the rest."""
+
+    def shares(param: Param) -> bool:
+        spec = call.outputs.get(param.name)
+        return isinstance(spec, TensorSpec) and bool(spec.alias)
+
+    return sorted((p for p in signature.params if p.is_tensor), key=shares)
 
 
 def with_result_shapes(case: Case, call: Call, operator: Operator) -> tuple[Case, Call]:

@@ -24,6 +24,7 @@ from ascend_opcli.backends.candidate.requests import Ran
 from ascend_opcli.backends.candidate.results import Returned, WrongResult, said, sort_out, unreadable
 from ascend_opcli.errors import did_you_mean
 from ascend_opcli.model import Attribute, Call, Outcome, Tensor, TensorSpec
+from ascend_opcli.operators.call import aliases_last
 from ascend_opcli.operators.signature import Param, Signature
 from ascend_opcli.tensors.dtypes import round_to
 
@@ -83,6 +84,8 @@ def _said(error: BaseException, path: str) -> str:
 class Slot:
     """A tensor handed to the function: its memory, what was put in, and what it is for.
 
+    An input may be ``shared`` with an output.
+
     While it is timed: whether its contents change from sample to sample, and whether ``content`` has been brought up to
     the last one.
     """
@@ -93,8 +96,14 @@ class Slot:
     content: np.ndarray | None
     writes: bool
     poison: int = 0
+    shared: bool = False
     moves: bool = False
     moved: bool = False
+
+    @property
+    def kept(self) -> bool:
+        """Whether the call must leave it as it is."""
+        return self.content is not None and not self.writes and not self.shared
 
 
 @dataclass(slots=True)
@@ -212,8 +221,19 @@ class Function:
         handed: list[str] = []
         tensors: dict[str, Any] = {}
         spans: dict[str, Span | None] = {}
-        for param in signature.params:
+        for param in (*signature.attributes, *aliases_last(signature, call)):
             key = takes.get(param.name)
+            aliased = call.outputs.get(param.name)
+            if isinstance(aliased, TensorSpec) and aliased.alias:
+                source = next((slot for slot in slots if slot.name == aliased.alias), None)
+                if source is not None:
+                    source.shared = True
+                    if key is not None:
+                        slots.append(Slot(param.name, aliased, source.buffer, source.content, True))
+                        values[key] = tensors[param.name] = tensors[source.name]
+                        spans[param.name] = spans[source.name]
+                        handed.append(param.name)
+                continue
             if not param.is_tensor:
                 if key is not None:
                     values[key] = _plain(param, call.arguments.get(param.name))
@@ -285,7 +305,11 @@ class Function:
     def collect(self, laid: Laid, call: Call, result: Any) -> Outcome:
         """The outputs of a call that has returned, and what was found beside their numbers."""
         findings = list(self._harm(laid))
-        notes: list[str] = []
+        notes = [
+            f"{name} is not handed over in the memory of {spec.alias}: the function does not take it and {spec.alias}"
+            for name, spec in call.outputs.items()
+            if isinstance(spec, TensorSpec) and spec.alias and name not in laid.handed
+        ]
         fresh: list[tuple[Any, Span]] = []
         outputs: dict[str, np.ndarray] = {}
         written: dict[str, np.ndarray] = {}
@@ -346,7 +370,8 @@ class Function:
             damage = slot.buffer.damage()
             if damage:
                 yield f"OUT OF BOUNDS WRITE: {slot.name} was written {damage}"
-            if slot.content is not None and not slot.writes:
+            if slot.kept:
+                assert slot.content is not None
                 yield from observed.changed(slot.name, slot.spec, slot.buffer.read(), slot.content)
 
 

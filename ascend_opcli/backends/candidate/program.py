@@ -25,7 +25,7 @@ from ascend_opcli.backends.candidate.limits import (
 from ascend_opcli.backends.candidate.source import DIR
 from ascend_opcli.backends.child import ended
 from ascend_opcli.backends.descendants import die_with_the_parent, end_all
-from ascend_opcli.model import Call, Case, Outcome
+from ascend_opcli.model import Call, Case, Outcome, TensorSpec
 from ascend_opcli.tensors import exchange
 from ascend_opcli.tensors.returned import Place, read_outputs
 
@@ -117,9 +117,11 @@ def collected(place: Place, call: Call) -> Outcome:
     outputs, wrong = read_outputs(place, call)
     if wrong:
         return Outcome(NAME, findings=tuple(wrong))
+    shared = [n for n, spec in call.outputs.items() if isinstance(spec, TensorSpec) and spec.alias]
+    notes = (f"a program has no memory in common with opcli: alias of {', '.join(shared)} is not tried",)
     # The files go away: no array may look into them.
     copied = {
         name: tuple(np.array(a) for a in array) if isinstance(array, tuple) else np.array(array)
         for name, array in outputs.items()
     }
-    return Outcome(NAME, outputs=copied)
+    return Outcome(NAME, outputs=copied, notes=notes if shared else ())

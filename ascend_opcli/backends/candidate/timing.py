@@ -164,7 +164,7 @@ class Stage:
             return candidate.run(self._request.case, self._call, announce)
         for laid in self._laid:
             for slot in laid.slots:
-                if slot.content is not None and not slot.writes and _differs(slot, self._rounds):
+                if slot.kept and _differs(slot, self._rounds):
                     return Outcome(NAME, findings=(f"INPUT CHANGED: {slot.name}, while it was timed",))
         laid = self._laid[0]
         fresh = candidate.lay_out(self._request.signature, self._call, POISONS[0])

@@ -17,6 +17,7 @@ from ascend_opcli.backends.cann.runtime import AclFailure, Runtime
 from ascend_opcli.backends.observed import POISONS, both, changed, gaps, storage_bytes, values
 from ascend_opcli.backends.observed import written as written_mask
 from ascend_opcli.model import Argument, Call, Case, Outcome, Phase, Tensor, TensorSpec
+from ascend_opcli.operators.call import aliases_last
 from ascend_opcli.operators.signature import Signature
 
 Announce = Callable[[str], None]
@@ -29,7 +30,7 @@ CALL_STEPS = (PHASE_1, PHASE_2, SYNC)
 
 @dataclass(slots=True)
 class Slot:
-    """A tensor's device buffer, what was put in, and what it is for."""
+    """A tensor's device buffer, what was put in, and what it is for; an input may be ``shared`` with an output."""
 
     name: str
     spec: TensorSpec
@@ -37,7 +38,13 @@ class Slot:
     content: np.ndarray | None
     writes: bool
     poison: int = 0
+    shared: bool = False
     read: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint8))
+
+    @property
+    def kept(self) -> bool:
+        """Whether the call must leave it as it is."""
+        return self.content is not None and not self.writes and not self.shared
 
 
 def execute(
@@ -169,9 +176,14 @@ def lay_out(
 ) -> dict[str, list[Slot]]:
     """A buffer for every tensor, inputs filled and outputs poisoned, freed when ``stack`` closes."""
     slots: dict[str, list[Slot]] = {}
-    for param in (p for p in signature.params if p.is_tensor):
+    for param in aliases_last(signature, call):
         members: list[Slot] = []
         bound = call.arguments[param.name] if param.is_input else call.outputs[param.name]
+        if isinstance(bound, TensorSpec) and bound.alias:
+            (source,) = slots[bound.alias]
+            source.shared = True
+            slots[param.name] = [Slot(param.name, bound, source.buffer, source.content, True)]
+            continue
         items = bound if isinstance(bound, tuple) else (bound,)
         for i, item in enumerate(item for item in items if item is not None):
             name = f"{param.name}[{i}]" if isinstance(bound, tuple) else param.name
@@ -206,7 +218,8 @@ def collect(
         damage = slot.buffer.damage()
         if damage:
             findings.append(f"OUT OF BOUNDS WRITE: {slot.name} was written {damage}")
-        if not slot.writes and slot.content is not None:
+        if slot.kept:
+            assert slot.content is not None
             findings += changed(slot.name, slot.spec, slot.read, slot.content)
         if slot.writes:
             findings += gaps(

@@ -362,7 +362,7 @@ class Stage:
     # --- the result --------------------------------------------------------------------------------------
 
     def _in_place(self) -> bool:
-        return any(p.is_tensor and p.is_input and p.is_output for p in self._request.signature.params)
+        return any(slot.content is not None for slot in self._outputs(self._sets[0]))
 
     @staticmethod
     def _outputs(each: _Set) -> Iterator[Slot]:
@@ -399,7 +399,7 @@ class Stage:
             damage = slot.buffer.damage()
             if damage:
                 yield f"OUT OF BOUNDS WRITE: {slot.name} of input set {number} was written {damage}"
-            if not slot.writes and slot.content is not None:
+            if slot.kept:
                 wrong = int(np.count_nonzero(slot.buffer.read() != slot.content))
                 if wrong:
                     yield f"INPUT CHANGED: {wrong} bytes of {slot.name} of input set {number}"
