@@ -152,7 +152,7 @@ def test_scalars_with_a_dtype_and_standards_with_numbers() -> None:
         ("--op logit_grad --dtype float16 --shape 1 --in 'x=float16[1]:'", "--in x=float16[1]:: there are no data after the colon"),
         ("--op logit_grad --dtype float16 --shape 1 --in 'x=1+specials(nan)'", "--in x=1+specials(nan): specials go with a generator"),
         ("--op logit_grad --dtype float16 --shape 1 --in 'x=float16[1]@paded'", "--in x=float16[1]@paded: x: unknown layout 'paded'; did you mean 'padded'?"),
-        ("--op logit_grad --dtype float16 --shape 1 --out out=1", "--out out=1: '1' is not an output: write null or DTYPE[DIMS][@LAYOUT]"),
+        ("--op logit_grad --dtype float16 --shape 1 --out out=1", "--out out=1: '1' is not an output: write null, alias:INPUT or DTYPE[DIMS][@LAYOUT]"),
         ("--op logit_grad --dtype float16 --shape 1 --expect ACLNN_ERR_PARAM_NULPTR", "--expect ACLNN_ERR_PARAM_NULPTR: unknown return code 'ACLNN_ERR_PARAM_NULPTR'; did you mean"),
         ("--op logit_grad --dtype float16 --shape 1 --product a2", "--product a2: unknown product 'a2'"),
         ("--op logit_grad --dtype float16 --shape 1 --standard upl", "--standard upl: unknown standard 'upl'"),
