@@ -58,6 +58,17 @@ def elu(x: Any, alpha: Any = 1.0, scale: Any = 1.0, inputScale: Any = 1.0) -> An
     return _where(x > 0, x * scale, np.expm1(x * inputScale) * (alpha * scale))
 
 
+def selu(x: Any) -> Any:
+    if x.dtype.kind not in "iu":
+        return elu(x, _SELU_ALPHA, _SELU_SCALE)
+    # The kernel cuts what it has worked out in float; int8 then keeps its low bits, int32 saturates.
+    wide = x.astype(np.float32)
+    below = np.expm1(np.minimum(wide, 0)) * np.float32(_SELU_ALPHA)
+    whole = np.trunc((np.maximum(wide, 0) + below) * np.float32(_SELU_SCALE))
+    low, high = (-np.inf, np.inf) if x.dtype.itemsize == 1 else (np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
+    return np.clip(whole.astype(np.float64), low, high).astype(np.int64).astype(x.dtype)
+
+
 def celu(x: Any, alpha: Any = 1.0) -> Any:
     return _where(x > 0, x, alpha * np.expm1(x / alpha))
 
@@ -272,8 +283,18 @@ FORWARD: Mapping[str, Row] = {
     "Sigmoid": row(sigmoid, "out = 1 / (1 + exp(-self))", FLOAT),
     "LogSigmoid": row(log_sigmoid, "out = -ln(1 + exp(-self))"),
     "Selu": row(
-        lambda x: elu(x, _SELU_ALPHA, _SELU_SCALE),
-        "out = scale self above 0, scale alpha (e^self - 1) elsewhere",
+        selu,
+        "out = scale self above 0, scale alpha (e^self - 1) elsewhere; integers are cut",
+        divergences=(
+            Divergence(
+                "an int8 result beyond 127 wraps in the kernel, an int32 one saturates; the document says of neither",
+                lambda **values: any(
+                    v.dtype == np.int8 and bool((v > 121).any())
+                    for v in (values.get("self"), values.get("selfRef"))
+                    if v is not None
+                ),
+            ),
+        ),
     ),
     "Elu": row(elu, "out = scale self above 0, scale alpha (e^(inputScale self) - 1) elsewhere"),
     "Celu": row(celu, "out = self above 0, alpha (e^(self / alpha) - 1) elsewhere"),

@@ -65,8 +65,21 @@ def _quotient(self: Any, other: Any, word: str) -> Any:
 def truncated(self: Any, other: Any, *, word: str) -> Any:
     if self.dtype.kind in "biu":
         whole = (self - np.fmod(self, other)) // np.where(other == 0, 1, other)
-        return np.where(other == 0, 0, whole).astype(self.dtype)
+        return _minus_one_by_zero(whole, other)
     return np.trunc(_quotient(self, other, word))
+
+
+def fmod(self: Any, other: Any) -> Any:
+    return _minus_one_by_zero(np.fmod(self, other), other)
+
+
+def remainder(self: Any, other: Any) -> Any:
+    return _minus_one_by_zero(np.remainder(self, other), other)
+
+
+def _minus_one_by_zero(made: Any, other: Any) -> Any:
+    """What the kernels select where an integer is divided by 0: every bit set."""
+    return np.where(other == 0, -1, made).astype(made.dtype) if made.dtype.kind in "iu" else made
 
 
 def floored(self: Any, other: Any, *, word: str) -> Any:
@@ -135,10 +148,14 @@ def _float(*operands: Any) -> Any:
 
 
 def right_shift(self: Any, bits: Any) -> Any:
-    """Arithmetic: a shift by the width or more leaves the sign, as PyTorch has it."""
+    """Arithmetic: a shift by the width or more leaves the sign or the top bit, one below 0 the value."""
     width = self.dtype.itemsize * 8
-    kept = np.right_shift(self, np.clip(bits, 0, width - 1).astype(self.dtype))
-    return np.where((bits < 0) | (bits >= width), np.where(self < 0, -1, 0), kept).astype(self.dtype)
+    return np.right_shift(self, np.clip(bits, 0, width - 1).astype(self.dtype))
+
+
+def _shifted_beyond(input: Any, shiftBits: Any) -> bool:
+    width = input.dtype.itemsize * 8
+    return bool(((shiftBits < 0) | ((shiftBits >= width) & (input.dtype.kind == "u"))).any())
 
 
 def _polar(size: Any, angle: Any) -> Any:
@@ -185,13 +202,24 @@ def _one(dtype: str, _shape: Shape) -> tuple[str, Shape]:
 
 _COMPLEX = {np.dtype(np.float32): np.complex64, np.dtype(np.float64): np.complex128}
 
+_BY_ZERO = (
+    Divergence(
+        "an integer divided by 0 gives -1, every bit set, which the kernel selects for 32 and 8 bits; the documents"
+        " say nothing of it, and PyTorch raises an error",
+        lambda **values: any(
+            v.dtype.kind in "iu" and not v.all()
+            for name in ("other", "x2")
+            if isinstance(v := values.get(name), np.ndarray)
+        ),
+    ),
+)
 _FLOORS = (
     Divergence(
         "a float quotient is rounded to float32 (of float64 to float64) before it is floored or cut: PyTorch's"
         " floor_divide corrects it by the remainder and can be smaller by 1 where the quotient rounds up to a whole"
         " number"
     ),
-    Divergence("integers divided by 0 are not documented; the reference gives 0"),
+    Divergence("integers divided by 0 are not documented; the reference gives 0, and -1 where they are cut"),
 )
 
 _LERP = "out = self + weight (end - self), end + (weight - 1) (end - self) for weights from 0.5 on"
@@ -232,21 +260,33 @@ BINARY: Mapping[str, Row] = {
         outputs={"out": _div_mod_out("other")},
         divergences=_FLOORS,
     ),
-    "FmodTensor": row(np.fmod, "out = self - other trunc(self / other), the sign of self", data=_OTHER),
+    "FmodTensor": row(
+        fmod, "out = self - other trunc(self / other), the sign of self", data=_OTHER, divergences=_BY_ZERO
+    ),
     "FmodScalar": row(
-        np.fmod, "out = self - other trunc(self / other), the sign of self", joining=("other",)
+        fmod,
+        "out = self - other trunc(self / other), the sign of self",
+        joining=("other",),
+        divergences=_BY_ZERO,
     ),
     "RemainderTensorTensor": row(
-        np.remainder, "out = self - other floor(self / other), the sign of other", data=_OTHER
+        remainder,
+        "out = self - other floor(self / other), the sign of other",
+        data=_OTHER,
+        divergences=_BY_ZERO,
     ),
     "RemainderTensorScalar": row(
-        np.remainder, "out = self - other floor(self / other), the sign of other", joining=("other",)
+        remainder,
+        "out = self - other floor(self / other), the sign of other",
+        joining=("other",),
+        divergences=_BY_ZERO,
     ),
     "RemainderScalarTensor": row(
-        np.remainder,
+        remainder,
         "out = self - other floor(self / other), the sign of other",
         joining=("self",),
         data=(1.0, 10.0),
+        divergences=_BY_ZERO,
     ),
     "PowTensorTensor": row(power, "out = self^exponent", data=(_POSITIVE, (-2.0, 2.0))),
     "PowTensorScalar": row(power, "out = self^exponent", joining=("exponent",), data=_POSITIVE),
@@ -298,7 +338,18 @@ BINARY: Mapping[str, Row] = {
         joining=("other",),
         sample_attributes={"other": 6},
     ),
-    "RightShift": row(right_shift, "out = floor(input / 2^shiftBits)", data=((-100, 100), (0, 4))),
+    "RightShift": row(
+        right_shift,
+        "out = floor(input / 2^shiftBits)",
+        data=((-100, 100), (0, 4)),
+        divergences=(
+            Divergence(
+                "a shift below 0 leaves the value, and one of an unsigned by its width or more the top bit, in the"
+                " kernel; PyTorch gives the sign, and 0",
+                _shifted_beyond,
+            ),
+        ),
+    ),
     "FusedMulAddN": row(
         lambda a, b, c: a * c.reshape(-1)[0] + b,
         "y = x1 x3[0] + x2",
@@ -335,9 +386,9 @@ BINARY: Mapping[str, Row] = {
     "Real": row(np.real, "out = the real part of self", rounds_to=None, outputs={"out": _real("self")}),
     "AngleV2": row(_angle, "out = the argument of x", FLOAT, rounds_to=None, outputs={"out": _real("x")}),
     "RealDiv": row(np.true_divide, "out = self / other", FLOAT, data=_OTHER),
-    "TruncateDiv": row(truncated, "out = trunc(x1 / x2)", data=_OTHER, divergences=_FLOORS),
+    "TruncateDiv": row(truncated, "out = trunc(x1 / x2)", data=_OTHER, divergences=(_FLOORS[0], *_BY_ZERO)),
     "FloorDiv": row(floored, "out = floor(self_x / self_y)", data=_OTHER, divergences=_FLOORS),
-    "TruncateMod": row(np.fmod, "out = x1 - x2 trunc(x1 / x2)", data=_OTHER),
+    "TruncateMod": row(fmod, "out = x1 - x2 trunc(x1 / x2)", data=_OTHER, divergences=_BY_ZERO),
     "MulNoNan": row(lambda x, y: np.where(y == 0, y.dtype.type(0), x * y), "z = x y, 0 where y is 0"),
     "AssignSub": row(np.subtract, "varOut = var - value"),
 }
