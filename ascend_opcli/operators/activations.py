@@ -164,7 +164,7 @@ def swish_backward(grad: Any, x: Any, beta: Any = 1.0) -> Any:
 
 
 def selu_backward(grad: Any, result: Any) -> Any:
-    return _where(result > 0, grad * _SELU_SCALE, grad * (result + _SELU_SCALE * _SELU_ALPHA))
+    return _where(result <= 0, grad * (result + _SELU_SCALE * _SELU_ALPHA), grad * _SELU_SCALE)
 
 
 def hardswish_backward(grad: Any, x: Any) -> Any:
@@ -298,7 +298,16 @@ FORWARD: Mapping[str, Row] = {
     ),
     "Elu": row(elu, "out = scale self above 0, scale alpha (e^(inputScale self) - 1) elsewhere"),
     "Celu": row(celu, "out = self above 0, alpha (e^(self / alpha) - 1) elsewhere"),
-    "Hardswish": row(lambda x: x * hardsigmoid(x), "out = self min(max(self + 3, 0), 6) / 6"),
+    "Hardswish": row(
+        lambda x: np.maximum(x, -3) * hardsigmoid(x),
+        "out = max(self, -3) min(max(self + 3, 0), 6) / 6",
+        divergences=(
+            Divergence(
+                "-Inf gives 0 in the kernel, which bounds self from below; the document's formula and PyTorch give NaN",
+                lambda **values: bool((values["self" if "self" in values else "selfRef"] == -np.inf).any()),
+            ),
+        ),
+    ),
     "Hardsigmoid": row(hardsigmoid, "out = min(max(self + 3, 0), 6) / 6"),
     "HardsigmoidV2": row(hardsigmoid, "out = min(max(self + 3, 0), 6) / 6"),
     "Hardtanh": row(hardtanh, "out = self kept between clipValueMin and clipValueMax"),
@@ -364,7 +373,11 @@ BACKWARD: Mapping[str, Row] = {
         swish_backward, "gradInput = gradOutput s (1 + beta self (1 - s)), s = sigmoid(beta self)"
     ),
     "SeluBackward": row(
-        selu_backward, "gradInput = gradOutput scale above 0, gradOutput (result + scale alpha) elsewhere"
+        selu_backward,
+        "gradInput = gradOutput (result + scale alpha) up to 0, gradOutput scale above and for NaN",
+        divergences=(
+            _nan_is("NaN result passes gradOutput scale in the kernel; PyTorch may give NaN", "result"),
+        ),
     ),
     "SigmoidBackward": row(
         lambda grad, out: grad * _conjugate((1 - out) * out),

@@ -609,6 +609,8 @@ DIFFERENT = {
     "TruncateDiv": "the quotient is rounded to float32",
     "HardswishBackward": "at -3 and 3 the kernel takes the linear part, torch the flat ones; NaN passes the gradient",
     "HardswishBackwardV2": "NaN passes the gradient in the kernel",
+    "Hardswish": "-Inf gives 0 in the kernel",
+    "SeluBackward": "NaN passes the gradient in the kernel",
     "HardtanhBackward": "NaN passes the gradient in the kernel",
     "SoftshrinkBackward": "NaN passes the gradient in the kernel",
     "HardshrinkBackward": "NaN passes the gradient in the kernel",

@@ -46,6 +46,8 @@ def outputs(name: str, dtype: str, *tensors: Any, **attributes: Any) -> tuple[li
         ("InplaceSelu", "int32", ([100, LAST, 20, -1, -50],), {}, [105, LAST, 21, -1, -1]),
         ("RightShift", "int8", ([-100, 100, -100, 7], [-1, -2, 9, 1]), {}, [-100, 100, -1, 3]),
         ("RightShift", "uint8", ([200, 200, 100, 7], [8, 7, 9, 1]), {}, [1, 1, 0, 3]),
+        ("Hardswish", "float32", ([-INF, -4.0, INF, NAN, 3],), {}, [0, 0, INF, NAN, 3]),
+        ("SeluBackward", "float32", ([0.0, 0], [NAN, 0.0]), {}, [0, 0]),
         ("FmodTensor", "int32", ([7, -7, 7], [0, 0, 4]), {}, [-1, -1, 3]),
         ("RemainderTensorTensor", "int32", ([7, -7, -7], [0, 0, 4]), {}, [-1, -1, 1]),
         ("TruncateDiv", "int8", ([7, -7, -7], [0, 0, 4]), {}, [-1, -1, -1]),
