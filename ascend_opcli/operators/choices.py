@@ -26,8 +26,8 @@ class Held:
     """``got`` must be ``wanted``, two arrays of one shape; ``says`` is the rule in words.
 
     ``output`` is the output whose standard judges. ``name`` is given where ``got`` is not that output itself but made
-    of the outputs, ``dtype`` where it has another one than the output. ``unused`` marks elements in which
-    the operator may leave anything.
+    of the outputs, ``dtype`` where it has another one than the output. ``front`` is how many elements of the output
+    ``got`` holds, where the operator may leave anything in the rest.
     """
 
     output: str
@@ -36,7 +36,7 @@ class Held:
     says: str
     name: str = ""
     dtype: str = ""
-    unused: Any = None
+    front: int | None = None
 
 
 def held(
@@ -78,7 +78,7 @@ class Places:
 
     ``values`` is the output with the elements that stand there. ``settled`` is the attribute that leaves no choice
     where it is set, ``sorted`` the one without which the order is free, as it always is with ``free``; ``axis`` is
-    an attribute too, or a number. ``once``: no place stands twice in a slice.
+    an attribute too, or a number. ``once``: no place stands twice in a slice. ``behind``: none lies after its own.
     """
 
     indices: str
@@ -89,6 +89,7 @@ class Places:
     sorted: str | None = None
     free: bool = False
     once: bool = True
+    behind: bool = False
 
     def __call__(self, /, *, got: Any, golden: Any, **told: Any) -> Iterator[Held]:
         if self.settled is not None and told[self.settled]:
@@ -104,10 +105,11 @@ class Places:
             yield Held(str(self.values), values, wanted, f"the selected elements {along}{order}")
         if self.indices in golden:
             says = f"of equal elements of {self.source} {along} any{', each place once' if self.once else ''}{order}"
+            by = None if in_order else values
+            right, ours = golden[self.indices], got[self.indices]
             wanted = settle(
-                source, axis, golden[self.indices], got[self.indices],
-                None if in_order else values, in_order=in_order, once=self.once,
-            )  # fmt: skip
+                source, axis, right, ours, by, in_order=in_order, once=self.once, behind=self.behind
+            )
             yield Held(self.indices, got[self.indices], wanted, says)
 
 
@@ -121,8 +123,16 @@ def in_order_of(golden: Any, got: Any, axis: int) -> Any:
 
 
 def settle(
-    source: Any, axis: int, golden: Any, got: Any, values: Any = None, *, in_order: bool = True, once: bool = True
-) -> Any:  # fmt: skip
+    source: Any,
+    axis: int,
+    golden: Any,
+    got: Any,
+    values: Any = None,
+    *,
+    in_order: bool = True,
+    once: bool = True,
+    behind: bool = False,
+) -> Any:
     """Places along ``axis`` of ``source``: those of ``got`` where they are as right as the golden ones, else these.
 
     Right is what lies in the axis and names an element equal to the golden one, NaN being equal to NaN: with
@@ -136,6 +146,8 @@ def settle(
     if not rows.shape[-1]:
         return golden
     inside, known = ((a >= 0) & (a < rows.shape[-1]) for a in (places, right))
+    if behind:
+        inside &= places <= np.arange(places.shape[-1])
     chosen = np.take_along_axis(rows, np.where(inside, places, 0), -1)
     wanted = np.take_along_axis(rows, np.where(known, right, 0), -1)
     if not in_order:

@@ -6,6 +6,7 @@ references take equal elements as they stand, and :class:`.choices.Places` says 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,14 @@ def _nan_median(self: Any) -> Any:
     return flat[(flat.size - 1) // 2] if flat.size else np.full((), np.nan, self.dtype)
 
 
+def _running(most: Any, self: Any, dim: Any) -> tuple[Any, Any]:
+    """The most extreme so far, and where it stood last."""
+    rows, axis = _as_rows(_known(self), dim)
+    values = most.accumulate(rows, -1)
+    places = np.maximum.accumulate(np.where(rows == values, np.arange(rows.shape[-1]), 0), -1)
+    return np.moveaxis(values, -1, axis), np.moveaxis(places, -1, axis)
+
+
 def _bucket(self: Any, boundaries: Any, _out_int32: Any, right: Any) -> Any:
     edges = _known(boundaries.reshape(-1))
     if np.any(edges[1:] <= edges[:-1]):
@@ -138,6 +147,10 @@ OPERATORS = (
             _one_made, **_DIM),
     declare("NanMedianDim", _nan_median_dim,
             "valuesOut, indicesOut = the median along dim of what is not NaN, and its place", _one_made, **_DIM),
+    *(declare(name, partial(_running, most), f"valuesOut, indicesOut = the {word} so far along dim, and its place",
+              _sorted_made, standard="exact", sample_attributes={"dim": -1},
+              holds=Places("indicesOut", "valuesOut", once=False, behind=True))
+      for name, most, word in (("Cummax", np.maximum, "largest"), ("Cummin", np.minimum, "smallest"))),
     declare("NanMedian", _nan_median, "out = the median of what is not NaN, the lower of two",
             lambda self: (self.dtype, ())),
     declare("Bucketize", _bucket, "out = how many boundaries lie below self, those equal to it too where right is set",

@@ -65,11 +65,10 @@ def _holds(*, got: Any, golden: Any, **told: Any) -> Iterator[Held]:
 
 
 def _front(name: str, got: Any, golden: Any, at: Any, says: str) -> Held:
-    ours, right = got[name], golden[name].reshape(-1)
-    wanted = wide(ours).reshape(-1).astype(right.dtype)
-    wanted[at] = right[: len(at)]
-    unused = np.arange(ours.size) >= len(at)
-    return Held(name, ours, wanted.reshape(ours.shape), says, unused=unused.reshape(ours.shape))
+    right = golden[name].reshape(-1)[: len(at)]
+    wanted = np.empty_like(right)
+    wanted[at] = right
+    return Held(name, got[name].reshape(-1)[: len(at)], wanted, says, front=len(at))
 
 
 def _made(self: Any, *_attributes: Any) -> list[Any]:

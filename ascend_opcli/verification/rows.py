@@ -124,9 +124,10 @@ def _row(row: Row, h: Held) -> Row:
         why = "made of outputs" if h.name else "defined up to a choice"
         told = f" ({choice.name} is not for what is {why})" if choice.name != plain.name else ""
         choice = dataclasses.replace(plain, origin=plain.origin + told)
-    written = row.written if np.shape(h.got) == row.got.shape and not h.dtype else None
-    if written is not None and h.unused is not None:
-        written = written | h.unused
+    written = row.written
+    if written is not None:
+        written = written.reshape(-1)[: h.front] if h.front is not None else written
+        written = written if written.shape == spec.shape and not h.dtype else None
     return dataclasses.replace(
         row,
         name=h.name or row.output,

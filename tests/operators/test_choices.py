@@ -29,6 +29,8 @@ CALLS: dict[str, tuple[dict[str, Any], str | None, str]] = {
     "aclnnMinDim": ({"dim": 1, "keepdim": True}, "out", "indices"),
     "aclnnArgMax": ({"dim": 1, "keepdim": False}, None, "out"),
     "aclnnArgMin": ({"dim": 1, "keepdim": True}, None, "out"),
+    "aclnnCummax": ({"dim": 1}, "valuesOut", "indicesOut"),
+    "aclnnCummin": ({"dim": 1}, "valuesOut", "indicesOut"),
     "aclnnMaxPool2dWithIndices": (POOL, "out", "indices"),
     "aclnnMaxPool3dWithArgmax": (POOL, "out", "indices"),
     "aclnnAdaptiveMaxPool2d": ({"outputSize": (2, 2)}, "outputOut", "indicesOut"),
@@ -83,6 +85,9 @@ class Called:
             n = rows.shape[1]
             made = n - 1 - np.argsort(down * rows[:, ::-1], axis=1, kind="stable")
             return made[:, : places.shape[1]]
+        if "aclnnCum" in self.operator.name:
+            values = self.right["valuesOut"]
+            return np.argmax(rows[:, None, :] == values[:, :, None], axis=2)
         wide = places.reshape(len(rows), -1)
         value = np.take_along_axis(rows, wide.astype(np.int64), 1)
         return (rows.shape[1] - 1 - np.argmax((rows == value)[:, ::-1], axis=1)).reshape(places.shape)
@@ -176,6 +181,17 @@ def test_an_equal_element_outside_its_window_is_wrong(name: str) -> None:
         if not called._in_window(at[2:], int(p))
     ]
     places[at] = same[0]
+    assert called.word(places) is Word.FAIL
+
+
+@pytest.mark.parametrize("name", ["aclnnCummax", "aclnnCummin"])
+def test_a_running_extreme_does_not_stand_ahead(name: str) -> None:
+    called = Called(name)
+    places = called.right["indicesOut"].copy()
+    row = called.x[0]
+    last = called.right["valuesOut"][0, -1]
+    first, *_, later = np.flatnonzero(row == last)
+    places[0, first] = later  # equal, and behind
     assert called.word(places) is Word.FAIL
 
 

@@ -123,6 +123,8 @@ ORACLE: dict[str, Any] = {
     "MedianDim": lambda x, a: torch.median(x, a["dim"], a["keepDim"]),
     "NanMedianDim": lambda x, a: torch.nanmedian(x, a["dim"], a["keepDim"]),
     "NanMedian": lambda x, a: (torch.nanmedian(x),),
+    "Cummax": lambda x, a: torch.cummax(x, a["dim"]),
+    "Cummin": lambda x, a: torch.cummin(x, a["dim"]),
 }
 
 
