@@ -6,9 +6,10 @@ importing this package costs next to nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing takes longer to load than all of this
 if TYPE_CHECKING:
+    from typing import Any
+
     from ascend_opcli.api import assert_close, judge, run_case
 
 __version__ = "0.1.0"

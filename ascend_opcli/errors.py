@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ascend_opcli.model import Where
+
+
+# Control characters but tab and newline; what has no width or turns the direction of writing, by which a name can read
+# as another one (Unicode's Default_Ignorable_Code_Point and its format controls); separators of lines; surrogates and
+# non-characters. None of those that XML 1.0 forbids is left.
+UNSEEN = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+"""What no reader would see, as the inside of a character class."""
+
+_UNSEEN = re.compile(f"[{UNSEEN}]")
+
+
+def escaped(mark: str) -> str:
+    """One character as an escape that Python and YAML read: ``\\x1b``, ``\\u202e``."""
+    if mark == "\r":
+        return "\\r"
+    code = ord(mark)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def visible(text: str) -> str:
+    """The text with what would not be seen, or would act on a terminal, as escapes."""
+    return _UNSEEN.sub(lambda m: escaped(m[0]), text)
 
 
 class ExitCode(IntEnum):

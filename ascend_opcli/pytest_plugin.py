@@ -137,7 +137,7 @@ class CaseFile(pytest.File):
     def collect(self) -> Iterable[CaseItem]:
         """An item a case, in the order of the file."""
         from ascend_opcli.casefile.loader import load_file
-        from ascend_opcli.errors import OpcliError
+        from ascend_opcli.errors import OpcliError, visible
         from ascend_opcli.execution.backend import installed_headers
         from ascend_opcli.verification.choice import check_for
 
@@ -145,7 +145,7 @@ class CaseFile(pytest.File):
             headers = installed_headers(self.config.option.opcli_backend, self.config.option.opcli_opp)
             file = load_file(self._shown(), check_standard=check_for, declared=headers)
         except OpcliError as error:
-            raise self.CollectError(str(error)) from None
+            raise self.CollectError(visible(str(error))) from None
         return [CaseItem.from_parent(self, name=case.name, case=case) for case in file.cases]
 
     def _shown(self) -> str:
@@ -169,7 +169,7 @@ class CaseItem(pytest.Item):
 
     def setup(self) -> None:
         """Run the case. It is run here because pytest calls an error what goes wrong before the test itself."""
-        from ascend_opcli.errors import OpcliError
+        from ascend_opcli.errors import OpcliError, visible
         from ascend_opcli.model import Word
         from ascend_opcli.reporting.details import detail_lines
 
@@ -181,17 +181,18 @@ class CaseItem(pytest.Item):
         try:
             result = _runner(self.config).run(self.case)
         except OpcliError as error:
-            self.reason = " ".join(str(error).split())
-            pytest.fail(f"ERROR {self.case.id}\n  {error}", pytrace=False)
+            self.reason = visible(" ".join(str(error).split()))
+            pytest.fail(visible(f"ERROR {self.case.id}\n  {error}"), pytrace=False)
         self.user_properties[:] = [p for p in self.user_properties if p[0] != BACKEND]
         self.user_properties.append((BACKEND, result.backend))
-        self.reason = result.verdict.reason
+        self.reason = visible(result.verdict.reason)
         if result.verdict.word is Word.ERROR:
             pytest.fail("\n".join(detail_lines(result)), pytrace=False)
         self._result = result
 
     def runtest(self) -> None:
         """Say what became of it."""
+        from ascend_opcli.errors import visible
         from ascend_opcli.model import Word
         from ascend_opcli.reporting.details import detail_lines
         from ascend_opcli.reporting.wording import note_text
@@ -199,10 +200,10 @@ class CaseItem(pytest.Item):
         result = self._result
         if result is None:
             pytest.fail(f"{self.case.id} was not run", pytrace=False)
-        word, reason = result.verdict.word, result.verdict.reason
+        word, reason = result.verdict.word, self.reason
         said = [text for text in (note_text(result), *result.verdict.notes) if text]
         if said and word is Word.PASS:  # elsewhere they are part of what is said
-            self.add_report_section("call", "opcli", "\n".join(said))
+            self.add_report_section("call", "opcli", visible("\n".join(said)))
         if word is Word.SKIP:
             skipped = pytest.skip.Exception(reason)
             skipped._use_item_location = True  # the line of the case, not this one

@@ -12,7 +12,7 @@ from ascend_opcli.casefile import keys
 from ascend_opcli.casefile.expectations import OF_FILE
 from ascend_opcli.casefile.tree import DOLLAR
 from ascend_opcli.casefile.yaml_text import resolve
-from ascend_opcli.errors import UsageError
+from ascend_opcli.errors import UNSEEN, UsageError
 from ascend_opcli.model import Case
 
 WIDTH = 110
@@ -20,7 +20,8 @@ WIDTH = 110
 # Stricter than YAML: what no parser, of YAML 1.1 or 1.2, in block or flow style, takes for anything else.
 _BARE = re.compile(r"[A-Za-z_][\w./+-]*(?: [\w./+-]+)*", re.ASCII)
 _SPOKEN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-_RAW = re.compile("[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+# What YAML cannot hold as it is, and what nobody would see.
+_RAW = re.compile(f"[{UNSEEN}]|[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BLOCKS = ("inputs", "outputs", "expect")
 
 

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-import io
-import os
 import sys
-from typing import Any, TextIO
 
 
 def main() -> None:
     """The command ``opcli``: every error is one sentence on stderr, with the exit code that it stands for."""
+    try:
+        from ascend_opcli.cli.interrupts import in_good_order
+
+        with in_good_order():
+            from ascend_opcli.cli.streams import edges
+
+            with edges():
+                code = _command()
+    except KeyboardInterrupt:  # before anything else could hear of it
+        sys.stderr.write("opcli: interrupted\n")
+        code = 130
+    sys.exit(code)
+
+
+def _command() -> int:
     from ascend_opcli.cli.app import app
-    from ascend_opcli.cli.interrupts import in_good_order
+    from ascend_opcli.cli.interrupts import asked
     from ascend_opcli.errors import ExitCode, OpcliError
 
-    for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal's encoding cannot say is told by its code; it must not end the run.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    sys.stdout = _Patient(sys.stdout)
     caught: BaseException
     try:
-        with in_good_order():
-            app()
-        return
+        app()
+        return 0
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+        if code != ExitCode.INTERRUPTED:
+            return code
+        caught, sentence = stop, "interrupted"
     except OpcliError as error:
         caught, code, sentence = error, error.exit_code, str(error)
     except KeyboardInterrupt as error:
@@ -31,45 +42,11 @@ def main() -> None:
     except Exception as error:
         caught, code = error, ExitCode.SURROUNDINGS
         sentence = f"internal error: {type(error).__name__}: {error} (--debug shows where)"
+    if asked():  # an interruption may have turned into anything on its way
+        code, sentence = ExitCode.INTERRUPTED, "interrupted"
     if "--debug" in sys.argv:
         import traceback
 
         traceback.print_exception(caught)
-    from ascend_opcli.reporting.escape import visible
-
-    print(f"opcli: {visible(sentence)}", file=sys.stderr)  # it may quote a file or a library
-    sys.exit(code)
-
-
-class _Patient:
-    """stdout whose reader may go away (head, less): what it wanted, it has, and the verdict stays the verdict."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        """Write, or drop what nobody reads any more."""
-        try:
-            return self._stream.write(text)
-        except BrokenPipeError:
-            return self._gone(len(text))
-
-    def writelines(self, lines: Any) -> None:
-        """Write every line."""
-        for line in lines:
-            self.write(line)
-
-    def flush(self) -> None:
-        """Flush, as long as somebody reads."""
-        try:
-            self._stream.flush()
-        except BrokenPipeError:
-            self._gone(0)
-
-    def _gone(self, length: int) -> int:
-        # Python flushes stdout once more at exit: let that go nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
-        return length
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+    print(f"opcli: {sentence}", file=sys.stderr)  # it may quote a file or a library: the stream escapes
+    return code

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from ascend_opcli.cli.foreign import CandidateOption, FormatOption, TensorsOption, foreign
+from ascend_opcli.cli.interrupts import begin
 from ascend_opcli.cli.options import Backend, Debug
 from ascend_opcli.errors import ExitCode, SurroundingsError, UsageError
 
@@ -227,6 +228,7 @@ def bench(
     rungs = _of_files(paths or (), tags, keyword, seed, headers) if wanted is None else None
     profiler = _profiler(timer, device, opp) if timer is Timer.MSPROF else None
     measured: list[Measurement] = []
+    begin()
     with contextlib.ExitStack() as stack:
         if serving.candidate is not None:
             there = _candidate(stack, serving.candidate)
@@ -446,14 +448,13 @@ def _profiler(timer: Timer, device: int, opp: Path | None) -> KernelTimes:
 
 def _collect(stream: Iterator[Measurement], measured: list[Measurement], total: int) -> bool:
     """Gather the measurements, with progress on stderr; True where the run is interrupted on its way."""
-    from ascend_opcli.reporting.escape import one_line
     from ascend_opcli.reporting.progress import Progress
 
     with Progress(total, sys.stderr) as progress:
         try:
             for each in stream:
                 measured.append(each)
-                progress.advance(one_line(each.name))
+                progress.advance(each.name)
         except KeyboardInterrupt:
             return True
     return False
@@ -477,7 +478,6 @@ def _report(
     from ascend_opcli.execution.facts import run_facts
     from ascend_opcli.reporting import bench_text
     from ascend_opcli.reporting.bench_files import FORMATS, FinishedBench
-    from ascend_opcli.reporting.escape import visible
     from ascend_opcli.reporting.files import write_text
 
     lines = bench_text.summary_lines(measured, backend=backend, seconds=taken)
@@ -495,12 +495,12 @@ def _report(
         if not kept:
             outputs.append((save, baselines.text(measured, fingerprint)))
         else:
-            print(f"opcli: {visible(kept)}", file=sys.stderr)
+            print(f"opcli: {kept}", file=sys.stderr)
     for target, text in outputs:
         try:
             write_text(target, text)
         except SurroundingsError as error:
-            print(f"opcli: {visible(str(error))}", file=sys.stderr)
+            print(f"opcli: {error}", file=sys.stderr)
             codes.append(ExitCode.SURROUNDINGS)
     stream = sys.stderr if "-" in (*reports.values(), save) else sys.stdout
     bench_text.print_measured(measured, stream, summary=lines)

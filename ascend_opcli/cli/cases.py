@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ascend_opcli.cli.foreign import FileFormat
+from ascend_opcli.cli.interrupts import begin
 from ascend_opcli.cli.options import Debug, Product, Signatures
 
 cases_app = typer.Typer(
@@ -28,6 +29,7 @@ def validate(paths: Paths, debug: Debug = False) -> None:  # noqa: ARG001
     from ascend_opcli.casefile.discover import find, pick
     from ascend_opcli.casefile.loader import load_file
     from ascend_opcli.errors import CaseFileError, ExitCode
+    from ascend_opcli.reporting.escape import in_line
     from ascend_opcli.verification.choice import check_for
 
     found = find(paths)
@@ -39,7 +41,7 @@ def validate(paths: Paths, debug: Debug = False) -> None:  # noqa: ARG001
             typer.echo(str(error), err=True)
             bad += 1
         else:
-            typer.echo(f"{target.path}: {len(cases)} case{'' if len(cases) == 1 else 's'}")
+            typer.echo(f"{in_line(target.path)}: {len(cases)} case{'' if len(cases) == 1 else 's'}")
     if bad:
         raise typer.Exit(ExitCode.USAGE)
     if not found.targets:
@@ -59,12 +61,13 @@ def list_cases(
     from ascend_opcli.errors import ExitCode
     from ascend_opcli.execution import plan as planning
     from ascend_opcli.execution.select import matcher, with_tags
+    from ascend_opcli.reporting.escape import in_line
     from ascend_opcli.verification.choice import check_for
 
     plan = planning.of_paths(paths, check_standard=check_for)
     plan = planning.select(plan, with_tags(tags or ()), *([matcher(keyword)] if keyword else []))
     for case in plan.cases:
-        typer.echo(f"{case.path}::{case.name}")
+        typer.echo(in_line(f"{case.path}::{case.name}"))
     typer.echo(f"{len(plan.cases)} cases", err=True)
     if not plan.cases:
         raise typer.Exit(ExitCode.NOTHING_JUDGED)
@@ -98,6 +101,7 @@ def data(
     plan = planning.of_paths(paths, check_standard=check_for, seed=seed)
     plan = planning.select(plan, with_tags(tags or ()), *([matcher(keyword)] if keyword else []))
     written = 0
+    begin()
     for done in write_cases(plan.cases, out, format=format.value, allow_code=allow_code):
         if done.why:
             typer.echo(f"{done.case.id}: not written: {done.why}", err=True)
@@ -156,6 +160,7 @@ def import_cases(
     done = convert(
         find(files), out, force=force, check_standard=check_for, declared=prototypes(signature or ())
     )
+    begin()
     for path, text in done.texts:
         if path is None:
             typer.echo(text, nl=False)
@@ -227,6 +232,7 @@ def new(
     if output is None:
         typer.echo(text, nl=False)
     else:
+        begin()
         write(output, text)
         typer.echo(f"{output}: {text.count(chr(10))} lines", err=True)
 

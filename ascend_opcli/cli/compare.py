@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ascend_opcli.cli.interrupts import begin
 from ascend_opcli.cli.options import Debug
 from ascend_opcli.errors import ExitCode, UsageError
 
@@ -55,8 +56,7 @@ def compare(
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
-    stream = sys.stderr if json == "-" else sys.stdout
-    stream.writelines(line + "\n" for line in report_of.lines(report, actual, expected))
+    begin()
     if json is not None:
         from ascend_opcli.execution.facts import run_facts
         from ascend_opcli.reporting.files import write_text
@@ -64,4 +64,6 @@ def compare(
 
         facts = {**run_facts(), "arguments": sys.argv[1:]}
         write_text(json, dump(report_of.document(report, actual, expected, facts)))
+    stream = sys.stderr if json == "-" else sys.stdout
+    stream.writelines(line + "\n" for line in report_of.lines(report, actual, expected))
     raise typer.Exit(ExitCode.PASSED if report.passed else ExitCode.FAILED)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ascend_opcli.cli.interrupts import begin
 from ascend_opcli.cli.options import Debug
 
 
@@ -28,9 +29,10 @@ def diff(
     from ascend_opcli.reporting.json_report import dump
 
     found = compare(read_run(before), read_run(after))
+    begin()
+    if json is not None:
+        write_text(json, dump(document(found)))
     # A report on stdout is alone there: the text then goes to stderr.
     stream = sys.stderr if json == "-" else sys.stdout
     stream.writelines(line + "\n" for line in lines(found, everything=verbose))
-    if json is not None:
-        write_text(json, dump(document(found)))
     raise typer.Exit(found.exit_code)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ascend_opcli.cli.interrupts import begin
 from ascend_opcli.cli.options import Debug
 from ascend_opcli.errors import ExitCode
 
@@ -33,6 +34,7 @@ def doctor(
     from ascend_opcli.reporting.doctor import dump_findings, finding_lines
     from ascend_opcli.reporting.files import write_text
 
+    begin()
     findings = examine(os.environ, tuple(operators or ()), opp, device)
     ready, there = device_ready(findings), operators_ready(findings)
     if json is not None:

@@ -19,6 +19,7 @@ from ascend_opcli.cli.foreign import (
     foreign,
     third_party_folder,
 )
+from ascend_opcli.cli.interrupts import begin
 from ascend_opcli.cli.options import Backend, Debug, Language
 from ascend_opcli.errors import ExitCode, SurroundingsError, UsageError
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ascend_opcli.execution.replay import Saver
     from ascend_opcli.execution.written import Keeper
     from ascend_opcli.model import Result, StandardChoice
+    from ascend_opcli.reporting.finished import FinishedRun
 
 UNCHANGED = "nothing to judge: no operator was changed"
 
@@ -328,6 +330,7 @@ def run(
         override,
     )
     results: list[Result] = []
+    begin()
     with opened(wanted) as executor:
         home = executor.product or home
         plan = chosen(plan, home, other_products=executor.product is None)
@@ -362,10 +365,11 @@ def _patience(timeout: float | None, in_process: bool) -> float:
 def _list(plan: Plan) -> ExitCode:
     """Print what would run, fit to be given to opcli run."""
     from ascend_opcli.casefile.loader import STDIN
+    from ascend_opcli.reporting.escape import in_line
     from ascend_opcli.reporting.wording import count_text
 
     for case in plan.cases:
-        print(f"{'-' if case.path == STDIN else case.path}::{case.name}")
+        print(in_line(f"{'-' if case.path == STDIN else case.path}::{case.name}"))
     print(count_text(len(plan.cases), "case"), file=sys.stderr)
     if plan.unchanged:
         print(UNCHANGED, file=sys.stderr)
@@ -500,6 +504,7 @@ def _report(
     from ascend_opcli.execution.facts import run_facts
     from ascend_opcli.reporting import foreign, terminal
     from ascend_opcli.reporting.compare import side_by_side
+    from ascend_opcli.reporting.finished import FinishedRun
     from ascend_opcli.reporting.summary import Summary
     from ascend_opcli.reporting.wording import count_text, served_text
 
@@ -510,6 +515,18 @@ def _report(
         lines.append(f"served by {served}")
     if interrupted:
         lines.insert(0, f"interrupted: {len(results)} of {len(plan.cases)} cases were finished")
+    not_run = len(plan.cases) - len(results)
+    facts = {
+        **run_facts(),
+        "backend": _backend(results),
+        "product": product,
+        "seed": seed,
+        "arguments": sys.argv[1:],
+        **({"served_by": served} if served else {}),
+    }
+    run = FinishedRun(results, facts, seconds, len(plan.cases), not (interrupted or not_run), language)
+    # Files first: they are there whatever becomes of the terminal.
+    said = list(_write_reports(run, reports, unchanged=plan.unchanged))
     # A report on stdout is alone there: the table then goes to stderr.
     stream = sys.stderr if "-" in reports.values() else sys.stdout
     terminal.print_results(results, stream, summary=lines, verbose=verbose)
@@ -521,42 +538,37 @@ def _report(
         print(f"{plan.aside} files in the folders are no case files", file=sys.stderr)
     if plan.deselected:
         print(f"{plan.deselected} cases were not selected", file=sys.stderr)
-    not_run = len(plan.cases) - len(results)
     if not_run and not interrupted:
         print(f"stopped after the first failure: {count_text(not_run, 'case')} not run", file=sys.stderr)
     if not plan.cases:
-        said = UNCHANGED if plan.unchanged else "nothing was judged: no case matches"
-        print(said, file=sys.stderr)
+        print(UNCHANGED if plan.unchanged else "nothing was judged: no case matches", file=sys.stderr)
     codes = [ExitCode.PASSED if plan.unchanged else summary.exit_code(strict=strict)]
     if interrupted:
         codes.append(ExitCode.INTERRUPTED)
-    if reports and not results and not plan.unchanged:
+    for line, failed in said:
+        print(line, file=sys.stderr)
+        codes += [ExitCode.SURROUNDINGS] if failed else []
+    return ExitCode.worst(codes)
+
+
+def _write_reports(
+    run: FinishedRun, reports: dict[str, str], *, unchanged: bool
+) -> Iterator[tuple[str, bool]]:
+    """Write every report; what is to be said of those that were not written, and whether that is a failure."""
+    from ascend_opcli.reporting.files import write_text
+    from ascend_opcli.reporting.formats import FORMATS
+
+    if not run.results and not unchanged:
         # An empty report would take the place of one that says something.
         files = [target for target in reports.values() if target != "-"]
         reports = {name: target for name, target in reports.items() if target == "-"}
         if files:
-            print(f"no result, so no report: {', '.join(files)} left as it was", file=sys.stderr)
-    if reports:
-        from ascend_opcli.reporting.files import write_text
-        from ascend_opcli.reporting.finished import FinishedRun
-        from ascend_opcli.reporting.formats import FORMATS
-
-        facts = {
-            **run_facts(),
-            "backend": _backend(results),
-            "product": product,
-            "seed": seed,
-            "arguments": sys.argv[1:],
-            **({"served_by": served} if served else {}),
-        }
-        run = FinishedRun(results, facts, seconds, len(plan.cases), not (interrupted or not_run), language)
-        for name, target in reports.items():
-            try:
-                write_text(target, FORMATS[name](run))
-            except SurroundingsError as error:
-                print(f"opcli: {error}", file=sys.stderr)
-                codes.append(ExitCode.SURROUNDINGS)
-    return ExitCode.worst(codes)
+            yield f"no result, so no report: {', '.join(files)} left as it was", False
+    for name, target in reports.items():
+        try:
+            write_text(target, FORMATS[name](run))
+        except SurroundingsError as error:
+            yield f"opcli: {error}", True
 
 
 def _backend(results: list[Result]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from ascend_opcli.model import Measurement, Statistics
 from ascend_opcli.reporting import bench_text
 from ascend_opcli.reporting.bench_html import page
-from ascend_opcli.reporting.escape import markdown, visible
+from ascend_opcli.reporting.escape import in_json, markdown, visible
 from ascend_opcli.reporting.wording import shape_text
 
 US = 1e6
@@ -64,7 +64,7 @@ def google(run: FinishedBench) -> Iterator[str]:
             "cases": [_own(m) for m in run.measured],
         },
     }
-    yield json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    yield in_json(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def _mhz(fingerprint: Mapping[str, str]) -> int:

@@ -21,9 +21,16 @@ from ascend_opcli.reporting.wording import (
 
 
 def detail_lines(result: Result, *, ascii_only: bool = True) -> Iterator[str]:
-    """The lines of one result, first the id, then indented by two; pictures in ASCII or in block characters."""
+    """The lines of one result, first the id, then indented by two; pictures in ASCII or in block characters.
+
+    What would not be seen is escaped: reasons and notes quote files, libraries and programs.
+    """
+    return map(visible, _lines(result, ascii_only))
+
+
+def _lines(result: Result, ascii_only: bool) -> Iterator[str]:
     yield f"{verdict_text(result)} {one_line(result.case.id)}  ({result.case.operator}, {result.product})"
-    yield f"  {visible(result.verdict.reason)}"
+    yield f"  {result.verdict.reason}"
     for output in result.verdict.outputs:
         if output.diagnosis:
             yield f"  {output.name + ': ' if len(result.verdict.outputs) > 1 else ''}{output.diagnosis}"
@@ -69,7 +76,7 @@ def _quoted(title: str, text: str) -> Iterator[str]:
         return
     yield f"  {title}:"
     for line in lines[:MAX_QUOTED]:
-        yield "    | " + "".join(c if c.isprintable() or c == "\t" else repr(c)[1:-1] for c in line)
+        yield f"    | {visible(line)}"
     if len(lines) > MAX_QUOTED:
         yield f"    | ... {len(lines) - MAX_QUOTED} more lines"
 

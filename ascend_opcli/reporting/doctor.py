@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from ascend_opcli.backends.cann.finding import Finding
+from ascend_opcli.reporting.escape import in_json
 
 
 def finding_lines(
@@ -42,4 +43,4 @@ def dump_findings(
         "operators": dict(operators or {}),
         "findings": [dataclasses.asdict(f) for f in findings],
     }
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    return in_json(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import IO
 
-# C0 but tab and newline, DEL and C1, the marks that turn the direction of writing (they can make a name read as
-# another one), surrogates, and the two non-characters. None of those that XML 1.0 forbids is left.
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
-)
+from ascend_opcli.errors import UNSEEN, visible
+
+__all__ = [
+    "bare",
+    "fenced",
+    "in_json",
+    "in_line",
+    "markdown",
+    "markdown_code",
+    "one_line",
+    "visible",
+    "xml",
+    "xml_content",
+]
+
+_UNSEEN = re.compile(f"[{UNSEEN}]")
 
 
-def visible(text: str) -> str:
-    """The text with control characters written as escapes: ``\\x1b``."""
-    return _UNSEEN.sub(lambda m: repr(m[0])[1:-1] if not m[0].isprintable() else m[0], text)
+def bare(stream: IO[str]) -> IO[str]:
+    """The stream for lines with colours in them, which the command line's own would show as escapes."""
+    found: IO[str] = getattr(stream, "bare", stream)
+    return found
+
+
+def in_json(text: str) -> str:
+    """JSON with what would not be seen in its strings as escapes of JSON."""
+    return _UNSEEN.sub(lambda m: f"\\u{ord(m[0]):04x}" if m[0] <= "\uffff" else json.dumps(m[0])[1:-1], text)
+
+
+def in_line(text: str) -> str:
+    """A name, or a path, on one line, every blank kept."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def one_line(text: str, limit: int | None = None) -> str:

@@ -23,6 +23,10 @@ def write_text(target: str, chunks: Iterable[str]) -> None:
     if target == STDOUT:
         encoding = sys.stdout.encoding or "utf-8"
         sys.stdout.writelines(c.encode(encoding, "backslashreplace").decode(encoding) for c in chunks)
+        sys.stdout.flush()
+        lost = getattr(sys.stdout, "lost", "")
+        if lost:
+            raise SurroundingsError(f"cannot write the report to stdout: {lost}")
         return
     path = Path(target)
     if path.is_symlink() or path.exists():

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ascend_opcli.model import Argument, Attribute, OutputReport, Result, TensorSpec, Word
+from ascend_opcli.reporting.escape import in_json
 from ascend_opcli.reporting.finished import FinishedRun
 from ascend_opcli.reporting.summary import Summary
 
@@ -32,9 +33,9 @@ def render(run: FinishedRun) -> Iterable[str]:
 def _encoded(value: Any) -> str:
     """The same text as of ``plain(value)``, left to the encoder as far as it goes: most values hold no NaN or Inf."""
     try:
-        return _ENCODER.encode(value)
+        return in_json(_ENCODER.encode(value))
     except ValueError:
-        return _ENCODER.encode(plain(value))
+        return in_json(_ENCODER.encode(plain(value)))
 
 
 def document(
@@ -158,5 +159,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=
 
 def dump(report: Mapping[str, Any]) -> Iterable[str]:
     """The report as text, in chunks."""
-    yield from json.JSONEncoder(indent=1, ensure_ascii=False, allow_nan=False).iterencode(report)
+    yield from map(
+        in_json, json.JSONEncoder(indent=1, ensure_ascii=False, allow_nan=False).iterencode(report)
+    )
     yield "\n"

@@ -6,6 +6,8 @@ import time
 from types import TracebackType
 from typing import IO
 
+from ascend_opcli.reporting.escape import bare, one_line
+
 AFTER = 1.0
 EVERY = 0.1
 
@@ -30,12 +32,12 @@ class Progress:
         if self._live and now - self._begun > AFTER and now - self._last > EVERY:
             self._last = now
             self._shown = True
-            self._stream.write(f"\r\x1b[K{self._done} of {self._total}  {name[:60]}")
+            bare(self._stream).write(f"\r\x1b[K{self._done} of {self._total}  {one_line(name)[:60]}")
             self._stream.flush()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._shown:
-            self._stream.write("\r\x1b[K")
+            bare(self._stream).write("\r\x1b[K")
             self._stream.flush()

@@ -9,7 +9,7 @@ from typing import IO
 
 from ascend_opcli.model import Result, Word
 from ascend_opcli.reporting.details import detail_lines, voice_lines
-from ascend_opcli.reporting.escape import one_line
+from ascend_opcli.reporting.escape import bare, in_line, one_line
 from ascend_opcli.reporting.terminal_pictures import draws_blocks
 from ascend_opcli.reporting.wording import (
     count_text,
@@ -101,7 +101,10 @@ def _print_table(rows: Sequence[tuple[Word, tuple[str, ...]]], stream: IO[str], 
         ]
     paint = width is not None and (color if color is not None else _wants_color())
     for word, line in zip([None, *(word for word, _ in rows)], lines, strict=True):
-        stream.write(f"{_painted(line, word) if paint and word else line}\n")
+        if paint and word:
+            bare(stream).write(f"{_painted(line, word)}\n")
+        else:
+            stream.write(f"{line}\n")
 
 
 def _width(stream: IO[str]) -> int | None:
@@ -120,7 +123,7 @@ def row(result: Result) -> tuple[str, ...]:
     worst = output.worst[0] if output is not None and output.worst else None
     return (
         one_line(result.case.id),
-        result.case.operator,
+        one_line(result.case.operator),
         spec.dtype if spec is not None else "-",
         shape_text(spec.shape) if spec is not None else "-",
         verdict_text(result),
@@ -171,7 +174,7 @@ def _print_rich(rows: Sequence[tuple[Word, tuple[str, ...]]], stream: IO[str], c
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=stream, no_color=None if color is None else not color, highlight=False)
+    console = Console(file=bare(stream), no_color=None if color is None else not color, highlight=False)
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in HEADINGS:
         table.add_column(
@@ -192,7 +195,7 @@ def _by_file(results: Sequence[Result]) -> Iterator[str]:
         counts.setdefault(result.case.path, Counter())[result.verdict.word] += 1
     for path, words in counts.items():
         said = ", ".join(f"{words[w]:,} {w.value}" for w in Word if words[w])
-        yield f"{path}: {count_text(sum(words.values()), 'case')}: {said}"
+        yield f"{in_line(path)}: {count_text(sum(words.values()), 'case')}: {said}"
 
 
 def _notes(results: Sequence[Result]) -> dict[str, list[str]]:
