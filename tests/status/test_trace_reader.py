@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ascend_opcli.status import codes
 from ascend_opcli.status.trace import MAX_FAILURES, MAX_TEXTS, WIDTH, Failure, Reader, family
 
 GAP = 40
@@ -17,10 +18,11 @@ def read(*lines: str | tuple[int, str]) -> list[Failure]:
     return reader.failures()
 
 
-def test_the_line_of_another_operator_begins_another_failure() -> None:
-    one, two = read("call aclnnAdd failed, detail:EZ1001", "call aclnnMul failed, error code is 161002")
-    assert (one.operator, one.codes, one.status) == ("aclnnAdd", ["EZ1001"], None)
-    assert (two.operator, two.codes, two.status) == ("aclnnMul", [], 161002)
+@pytest.mark.parametrize("names", [("aclnnAdd", "aclnnMul"), ("aclnnMul", "aclnnAdd")])
+def test_the_line_of_another_operator_begins_another_failure(names: tuple[str, str]) -> None:
+    one, two = read(f"call {names[0]} failed, detail:EZ1001", f"call {names[1]} failed, error code is 161002")
+    assert (one.operator, one.codes, one.status) == (names[0], ["EZ1001"], None)
+    assert (two.operator, two.codes, two.status) == (names[1], [], 161002)
     assert (one.line, two.line) == (1, 2)
 
 
@@ -35,9 +37,10 @@ def test_lines_of_one_operator_and_lines_without_one_are_one_failure() -> None:
     assert (one.line, one.last, one.count, len(one.texts)) == (1, 4, 1, 4)
 
 
-def test_another_status_begins_another_failure() -> None:
-    one, two = read("aclnnAdd failed, error code is 161001", "error code is 161002")
-    assert (one.operator, one.status, two.operator, two.status) == ("aclnnAdd", 161001, "", 161002)
+@pytest.mark.parametrize(("first", "then"), [(161001, 161002), (161002, 161001)])
+def test_another_status_begins_another_failure(first: int, then: int) -> None:
+    one, two = read(f"aclnnAdd failed, error code is {first}", f"error code is {then}")
+    assert (one.operator, one.status, two.operator, two.status) == ("aclnnAdd", first, "", then)
 
 
 @pytest.mark.parametrize(("apart", "failures"), [(GAP, 1), (GAP + 1, 2)])
@@ -92,7 +95,7 @@ def test_texts_and_codes_are_bounded() -> None:
     (one,) = read(*lines)
     assert one.codes == [f"EZ{1000 + i}" for i in range(MAX_TEXTS)]
     assert len(one.texts) == MAX_TEXTS
-    assert {len(text) for text in one.texts} == {WIDTH}
+    assert {len(text) for text in one.texts} == {WIDTH} == {300}
     assert all(text.endswith("...") for text in one.texts)
     (same,) = read("call aclnnAdd failed EZ1001", "call aclnnAdd failed EZ1001")
     assert (same.codes, same.texts) == (["EZ1001"], ["call aclnnAdd failed EZ1001"])
@@ -146,3 +149,16 @@ def test_families_of_codes() -> None:
     assert family("EZ1234") == "an error of the operator library"
     assert family("EE1234") == "an error of the runtime"
     assert family("EX0000") == ""
+
+
+def test_a_code_has_its_name_and_one_that_nobody_named_its_number() -> None:
+    assert codes.name_of(161001) == "ACLNN_ERR_PARAM_NULLPTR"
+    assert codes.name_of(0) == codes.lookup("0").name
+    assert codes.name_of(123456) == "123456"
+
+
+def test_the_first_digit_says_whose_fault_it_is() -> None:
+    causes = [codes.lookup(number).cause for number in (161001, 361001, 561002)]
+    assert len(set(causes)) == 3
+    assert "unknown" not in causes
+    assert codes.lookup(507018).cause == causes[2]
