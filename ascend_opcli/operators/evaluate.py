@@ -168,18 +168,43 @@ def arguments_of(operator: Operator, call: Call) -> dict[str, Any]:
 @heard
 def result_shapes(operator: Operator, call: Call) -> dict[str, Shape | tuple[Shape, ...]]:
     """The shapes of what the reference gives for each output of a call, whatever the call says of them."""
+    return {
+        name: tuple(np.shape(m) for m in made) if isinstance(made, tuple) else np.shape(made)
+        for name, made in _unshaped(operator, call)[0].items()
+    }
+
+
+def unshaped(operator: Operator, call: Call) -> Arrays:
+    """What :func:`golden` holds of each output, in the shape that the reference gives."""
+    made, kernel = _unshaped(operator, call)
+    sink = _Sink(call, list(made), kernel, exact=True, flat=False)
+
+    def one(result: Any, spec: Any) -> np.ndarray:
+        return sink.rounded_to(np.asarray(result), spec.dtype)
+
+    outputs: Arrays = {}
     with np.errstate(all="ignore"):
-        result = _results(operator, arguments_of(operator, call))
+        for name, result in made.items():
+            spec = call.outputs[name]
+            if isinstance(spec, tuple):
+                outputs[name] = tuple(one(r, s) for r, s in zip(result, spec, strict=True))
+            else:
+                outputs[name] = one(result, spec)
+    return outputs
+
+
+def _unshaped(operator: Operator, call: Call) -> tuple[dict[str, Any], str | None]:
+    """What the reference gives for each output, in float64 on whole inputs, and in what the kernel rounds it."""
+    kernel = operator.rounds_to(_dtypes(call)) if operator.rounds_to is not None else None
+    told = {"kernel_dtype": numpy_dtype(kernel) if kernel else None}
+    with np.errstate(all="ignore"):
+        result = _results(operator, {**arguments_of(operator, call), **told})
     names = [p.name for p in operator.signature.outputs if call.outputs.get(p.name) is not None]
     if len(names) == 1 and isinstance(call.outputs[names[0]], tuple):
         result = (result,)
     if len(result) != len(names):
         raise ReferenceFailure(_miscounted(len(result), len(names)))
-    return {
-        name: tuple(np.shape(m) for m in made) if isinstance(made, tuple) else np.shape(made)
-        for name, made in zip(names, result, strict=True)
-        if made is not None
-    }
+    return {n: made for n, made in zip(names, result, strict=True) if made is not None}, kernel
 
 
 def _miscounted(results: int, outputs: int) -> str:
@@ -344,7 +369,7 @@ class _Sink:
             elif position is None:
                 self._whole[i] = self._finish(result, spec)
             else:
-                part = self._round(np.asarray(result), spec.dtype)
+                part = self.rounded_to(np.asarray(result), spec.dtype)
                 if self._whole[i] is None:
                     self._whole[i] = np.empty(spec.count, part.dtype)
                 self._whole[i][position : position + part.size] = part
@@ -360,7 +385,8 @@ class _Sink:
         if len(results) != len(self._names):
             raise ReferenceFailure(_miscounted(len(results), len(self._names)))
         return [
-            self._round(np.asarray(r).reshape(-1), s.dtype) for r, s in zip(results, self._specs, strict=True)
+            self.rounded_to(np.asarray(r).reshape(-1), s.dtype)
+            for r, s in zip(results, self._specs, strict=True)
         ]
 
     def _finish(self, result: Any, spec: TensorSpec) -> np.ndarray:
@@ -370,9 +396,10 @@ class _Sink:
         if shapes[0] != shapes[1] and not (self._flat and whole.size == spec.count):
             gives, wanted = list(whole.shape), list(spec.shape)
             raise ReferenceFailure(f"the reference gives the shape {gives} for an output of shape {wanted}")
-        return self._round(whole.reshape(-1), spec.dtype).reshape(spec.shape)
+        return self.rounded_to(whole.reshape(-1), spec.dtype).reshape(spec.shape)
 
-    def _round(self, part: np.ndarray, dtype: str) -> np.ndarray:
+    def rounded_to(self, part: np.ndarray, dtype: str) -> np.ndarray:
+        """Results in the dtype of an output, or as its golden."""
         kind = DTYPES[dtype].kind
         if self._kernel is not None and self._kernel != dtype and part.dtype.kind == "f":
             part = widen(round_to(part, self._kernel), np.float64)

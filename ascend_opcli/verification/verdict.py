@@ -28,8 +28,10 @@ from ascend_opcli.operators.evaluate import Golden, ReferenceFailure
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.status.message_pattern import pattern
 from ascend_opcli.tensors.dtypes import spacing
+from ascend_opcli.tensors.flat import Streamed
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.earlier import Earlier
+from ascend_opcli.verification.ends import Ends
 from ascend_opcli.verification.flat import take
 from ascend_opcli.verification.judge import (
     as_compared,
@@ -111,6 +113,7 @@ def judge_outputs(
     """
     reports: list[OutputReport] = []
     third = ThirdParty(case, operator, call, outcome)
+    ends = Ends(operator, call, dict(golden.outputs) if golden is not None else {})
     warnings: list[str] = []
     doubts: list[str] = []
     inputs = {name: view(bound) for name, bound in call.arguments.items() if isinstance(bound, Tensor)}
@@ -152,6 +155,9 @@ def judge_outputs(
         if row.says and choice.name != SELECTS:  # which says it itself
             report = dataclasses.replace(report, rule=f"{report.rule}; {row.says}")
         warnings += [f"{row.name}: {text}" for text in report.warnings]
+        if report.passed and not row.explicit and not row.says and not isinstance(got, Streamed):
+            short = ends.passing(name, spec.dtype, choice, theirs)
+            report = dataclasses.replace(report, weak=report.weak + short)
         if all_standards:
             beside = third.host(name) if third_party is None and not row.says else None
             if third_party is not None and not row.says:
