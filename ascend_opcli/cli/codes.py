@@ -85,6 +85,7 @@ def _explain(log: str, product: str | None, signature: list[str]) -> None:
 
 
 def _failure(one: Explained) -> None:
+    from ascend_opcli.operators.contract import said_by
     from ascend_opcli.status.codes import UnknownCode, describe, lookup
     from ascend_opcli.status.trace import family
 
@@ -97,7 +98,7 @@ def _failure(one: Explained) -> None:
     for code in failure.codes:
         typer.echo(f"  {code}:  {family(code) or 'no meaning known here'}")
     if one.refusal is not None:
-        lists = ", by the documents' lists" if one.documented else ""
+        lists = f", {said_by(one.refusal.origin)}" if one.refusal.origin else ""
         typer.echo(f"  breaks:  {one.refusal.rule}")
         typer.echo(
             f"  rule:    {describe(one.refusal.status)} on {one.product}{lists}; call of line {one.line}"

@@ -93,7 +93,11 @@ def _dynamic(x: Any, smooth: Any, dtypes: Any, call: Any) -> Any:
 
 
 def _dynamic_v2(x: Any, smooth: Any, group: Any, dstType: Any, dtypes: Any, call: Any) -> Any:
-    """yOut, scaleOut and offsetOut of each row."""
+    """yOut, scaleOut and offsetOut of each row; symmetrical where there is no offsetOut (aclnn_dynamic_quant.cpp)."""
+    if call.outputs["offsetOut"] is None:
+        smooth, group = (None, None) if call.product in _RESERVED else (smooth, group)
+        made, scale = symmetric(_smoothed(x, smooth, group), chosen(dstType, dtypes["yOut"]))
+        return made, scale[..., 0], None
     if call.product in _RESERVED:
         raise Undefined(
             "the product quantises symmetrically, and the documents do not say what offsetOut holds then"

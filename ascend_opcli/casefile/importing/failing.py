@@ -24,7 +24,6 @@ class Explained:
     line: int = 0
     product: str = ""
     refusal: Refusal | None = None
-    documented: bool = False
     why: str = ""
 
 
@@ -89,7 +88,7 @@ def _checked(failure: trace.Failure, call: Found, product: str | None) -> Explai
         return Explained(failure, line, chosen, why=f"nobody has documented a contract of {operator.name}")
     made = predict(operator, call.case.arguments, chosen)
     if isinstance(made, Refusal):
-        return Explained(failure, line, chosen, made, operator.generic)
+        return Explained(failure, line, chosen, made)
     if isinstance(made, Unsettled):
         return Explained(failure, line, chosen, why=made.reason)
     return Explained(failure, line, chosen, why=f"the contract that opcli knows accepts the call on {chosen}")
