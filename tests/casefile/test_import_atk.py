@@ -428,10 +428,9 @@ def test_the_content_decides_not_the_name(opcli: Any, tmp_path: Path) -> None:
     assert listed.out.split() == [f"{named}::0"]
 
 
-def test_a_call_that_only_the_documents_lists_refuse_is_judged_with_a_note(
-    one: Any, opcli: Any, tmp_path: Path
-) -> None:
-    one(relu("complex128", 1, (4,)))  # the page of aclnnRelu does not list it; ATK's case says it is accepted
+def test_a_call_that_the_operators_source_refuses_fails(one: Any, opcli: Any, tmp_path: Path) -> None:
+    one(relu("complex128", 1, (4,)))  # ATK's case says that it is accepted, aclnn_relu.cpp that it is not
     done = opcli("run", tmp_path / "atk.json")
-    assert done.code == 0, done.out
-    assert "the documented lists alone would refuse the call: self is complex128" in done.out
+    assert done.code == 1, done.out
+    assert "refused in phase 1: self is complex128" in done.out
+    assert "aclnn_relu.cpp" in done.out
