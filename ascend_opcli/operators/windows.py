@@ -284,6 +284,8 @@ def _places(axes: int, indices: str, **told: Any) -> Iterator[Held]:
     else:
         names = ("kernelSize", "stride", "padding", "dilation", "ceilMode")
         windows = Box(self.shape, *(told[n] for n in names), axes=axes).along()
+    if not golden.size:
+        return
     flat = self.reshape(*self.shape[: self.ndim - axes], -1)
     ours, right = (a.reshape(*flat.shape[:-1], -1).astype(np.int64) for a in (got, golden))
     inside = (ours >= 0) & (ours < flat.shape[-1])

@@ -227,6 +227,18 @@ def test_the_choice_is_free_under_every_standard(standard: str) -> None:
     assert called.judged(StandardChoice(standard), indicesOut=zeros).word is Word.FAIL
 
 
+@pytest.mark.parametrize("name", CALLS)
+def test_an_empty_batch_has_nothing_wrong(name: str) -> None:
+    called = Called(name)
+    empty = tensor("float32", np.zeros((0, *called.x.shape[1:])))
+    given = {n: a for n, a in called.call.arguments.items() if isinstance(a, Attribute)}
+    bound = arguments(called.operator, self=empty, **given)
+    case = Case("c.yaml", "a", name, bound, Where("c.yaml", 1, 1))
+    called.call = make_call(case, called.operator.signature, "atlas_a2")
+    called.right = host_result(called.operator, called.call)
+    assert called.judged().word is Word.PASS
+
+
 def test_a_nan_stands_at_any_nan() -> None:
     called = Called("aclnnArgMax")
     x = called.x.copy()
