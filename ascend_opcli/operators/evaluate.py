@@ -63,11 +63,11 @@ def host_result(operator: Operator, call: Call) -> Arrays:
     return _evaluate(operator, call, _compute(operator, call), None)
 
 
-def overflows(operator: Operator, call: Call) -> bool:
-    """Whether a step of the host run overflows its dtype."""
+def host_run(operator: Operator, call: Call) -> tuple[Arrays, bool]:
+    """The host result, and whether a step of the run overflows its dtype."""
     seen: list[str] = []
-    _evaluate(operator, call, _compute(operator, call), None, seen)
-    return bool(seen)
+    outputs = _evaluate(operator, call, _compute(operator, call), None, seen)
+    return outputs, bool(seen)
 
 
 def _compute(operator: Operator, call: Call) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Call, Case, Outcome, OutputReport, StandardChoice, TensorSpec
 from ascend_opcli.operators.custom import resolve
-from ascend_opcli.operators.evaluate import Arrays, ReferenceFailure, host_result, overflows
+from ascend_opcli.operators.evaluate import Arrays, ReferenceFailure, host_result, host_run
 from ascend_opcli.operators.in_blocks import host_outputs, obstacle
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors import exchange, files
@@ -35,7 +35,7 @@ class ThirdParty:
         self._case, self._operator, self._call, self._outcome = case, operator, call, outcome
         self._made: dict[str, Arrays] = {}
         self.notes: dict[str, None] = {}
-        self._flagged: bool | None = None
+        self._run: tuple[Arrays, bool] | None = None
         self._streamed = any(isinstance(o, Streamed) for o in outcome.outputs.values())
 
     def result(self, choice: StandardChoice, name: str, spec: TensorSpec) -> np.ndarray | None:
@@ -108,17 +108,23 @@ class ThirdParty:
         return _output(self._made[HOST], name)
 
     def overflow(self, name: str, golden: np.ndarray, dtype: str) -> Places | None:
-        """Where the host result of an output overflows on the way; None where it does not, or nothing tells."""
+        """Where the host result of an output overflows on the way; None where it does not, or nothing tells.
+
+        It is worked out anew, so that no outcome is its own witness; of a case in blocks, which nothing but the host
+        runs, infinities tell alone.
+        """
+        if self._operator.reference is None:
+            return None
         try:
-            own = self.host(name)
-            if own is None:
-                return None
-            if self._flagged is None:
-                # Of a case in blocks its infinities tell: a second run of them would take as long as the first.
-                self._flagged = not self._streamed and overflows(self._operator, self._call)
+            if self._streamed:
+                own = self.host(name)
+                return None if own is None else overflowed(own, golden, dtype, flagged=False)
+            if self._run is None:
+                self._run = host_run(self._operator, self._call)
         except ReferenceFailure:
             return None
-        return overflowed(own, golden, dtype, flagged=self._flagged)
+        own = _output(self._run[0], name)
+        return None if own is None else overflowed(own, golden, dtype, flagged=self._run[1])
 
     def _of_expression(self, text: str, name: str) -> np.ndarray | None:
         if text not in self._made:
