@@ -48,7 +48,7 @@ def test_lines_that_are_far_apart_are_two_failures(apart: int, failures: int) ->
     assert len(read((1, "call aclnnAdd failed"), (1 + apart, "error code is 161002"))) == failures
 
 
-@pytest.mark.parametrize(("apart", "kept"), [(GAP, True), (GAP + 1, False)])
+@pytest.mark.parametrize(("apart", "kept"), [(1, True), (GAP, True), (GAP + 1, False)])
 def test_what_explains_a_failure_follows_it(apart: int, kept: bool) -> None:
     (one,) = read((1, "call aclnnAdd failed"), (1 + apart, "  Solution: pass a tensor"))
     assert one.texts[1:] == (["Solution: pass a tensor"] if kept else [])
@@ -125,6 +125,7 @@ STATUSES = {
     "retCode: 561002": 561002,
     "错误码：161001": 161001,
     "error code is 999999": 999999,
+    "Error Code is 999999": 999999,
     "ret = 999999": None,
     "took 161002 ms, failed 161002 times": None,
     "ERROR 161002 something": None,
@@ -155,6 +156,9 @@ def test_a_code_has_its_name_and_one_that_nobody_named_its_number() -> None:
     assert codes.name_of(161001) == "ACLNN_ERR_PARAM_NULLPTR"
     assert codes.name_of(0) == codes.lookup("0").name
     assert codes.name_of(123456) == "123456"
+    assert codes.describe(161001) == "161001 ACLNN_ERR_PARAM_NULLPTR"
+    assert codes.describe(123456) == "123456"
+    assert sorted(codes.SURROUNDINGS) == [507033, 507053, 507054, 507899]
 
 
 def test_the_first_digit_says_whose_fault_it_is() -> None:
