@@ -95,6 +95,8 @@ def _of_attribute(attribute: Attribute, asked: set[str]) -> Iterator[tuple[str, 
         yield from ((f"{n}", dataclasses.replace(attribute, value=n)) for n in (-1, 0, 1, 2, 3, 9, 100, -100))
     elif isinstance(value, float):
         yield from ((f"{n}", dataclasses.replace(attribute, value=n)) for n in (-1.0, 0.0, 1.0, 2.0))
+    elif value in ALL_DTYPES:
+        yield from ((d, dataclasses.replace(attribute, value=d)) for d in ALL_DTYPES if d != value)
     elif isinstance(value, str):
         yield "other", dataclasses.replace(attribute, value="other")
 
