@@ -19,7 +19,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ascend_opcli.operators.operator import Operator, Reference
+from ascend_opcli.operators import reading
+from ascend_opcli.operators.operator import TOLD, Operator, Reference
 from ascend_opcli.operators.ttk_golden import registered
 
 _CODE = re.compile(r"^(?P<file>[^:]+\.py)(?::(?P<function>[A-Za-z_][\w.]*))?$")
@@ -53,6 +54,12 @@ def load(reference: str, folder: Path, operator: Operator) -> tuple[Reference, t
     found = getattr(module, name, None)
     if not callable(found):
         raise ValueError(f"{path.name} has no function {name}")
+    given = [p.name for p in operator.signature.params if p.io != "out"]
+    exact = [f"exact_{p.name}" for p in operator.signature.attributes]
+    for other in reading.strays(found, {*given, *exact, *TOLD}):
+        raise ValueError(
+            f"{name} of {path.name} takes '{other}', which {operator.name} does not have{reading.near(other, given)}"
+        )
     return _aside(found), ()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ascend_opcli.model import Attribute, Call, Shape, Tensor, TensorSpec
 from ascend_opcli.operators.heard import heard
-from ascend_opcli.operators.notes import Notes, pick
+from ascend_opcli.operators.notes import Notes, pick, unread_by
 from ascend_opcli.operators.operator import Operator, Undefined
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, round_to, widen
 from ascend_opcli.tensors.layout import view
@@ -54,7 +54,7 @@ def golden(operator: Operator, call: Call) -> Golden:
     """The reference in float64 on the stored inputs, with the notes that the operator makes of the data."""
     notes = Notes(operator)
     outputs = _evaluate(operator, call, np.float64, notes)
-    remarks = (*operator.remarks, *notes.narrow)
+    remarks = (*operator.remarks, *notes.narrow, *unread_by(operator, call))
     return Golden(outputs, notes.branches, notes.either(), notes.touched(), remarks)
 
 

@@ -24,6 +24,7 @@ from ascend_opcli.model import (
     TensorSpec,
 )
 from ascend_opcli.operators.evaluate import BLOCK, ElementRun, Golden
+from ascend_opcli.operators.notes import unread_by
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors import layout
 from ascend_opcli.tensors.data import generate, make_tensor
@@ -144,7 +145,7 @@ def streamed_golden(operator: Operator, call: Call) -> Golden:
                 notes.look(position, block)
                 if start == position == 0:
                     notes.look_at(results.run.raw(block), results.names, call)
-    remarks = (*operator.remarks, *notes.narrow)
+    remarks = (*operator.remarks, *notes.narrow, *unread_by(operator, call))
     return Golden(results.outputs(), notes.branches, notes.either(), notes.touched(), remarks)
 
 

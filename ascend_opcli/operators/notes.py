@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Call, TensorSpec
+from ascend_opcli.operators import ttk_golden
+from ascend_opcli.operators.expression import Expression
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.operators.reading import parameters, unread
 from ascend_opcli.tensors.dtypes import DTYPES
 
 
@@ -25,6 +28,23 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...] | None:
     """The names of a function's parameters, None where it takes any."""
     parameters = inspect.signature(function).parameters.values()
     return None if any(p.kind is p.VAR_KEYWORD for p in parameters) else tuple(p.name for p in parameters)
+
+
+def unread_by(operator: Operator, call: Call) -> list[str]:
+    """A note on what a reference that a case brings never looks at, of what the call gives."""
+    if not operator.own or operator.reference is None:
+        return []
+    names = [p.name for p in operator.signature.params if call.arguments.get(p.name) is not None]
+    reference: Any = inspect.unwrap(operator.reference)
+    if isinstance(reference, Expression):
+        left = [n for n in names if n not in reference.names]
+    elif isinstance(reference, ttk_golden.Golden):
+        left = reference.unread(names)
+    else:
+        own = {p.name for p in parameters(reference) or ()}
+        # Who is told the whole call may look at anything.
+        left = [] if "call" in own else [n for n in unread(reference, names) if f"exact_{n}" not in own]
+    return [f"the reference never uses {', '.join(left)}"] if left else []
 
 
 class Notes:

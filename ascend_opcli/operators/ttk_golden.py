@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 from ascend_opcli.errors import did_you_mean
 from ascend_opcli.model import Attribute, Call, Shape, Tensor, TensorSpec
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.operators.reading import near, plain, unread
 from ascend_opcli.tensors.dtypes import numpy_dtype
 from ascend_opcli.tensors.layout import view
 
@@ -32,6 +33,14 @@ _SOCS: Mapping[str, tuple[str, str]] = {
     "atlas_inference": ("Ascend310P3", "Ascend310P"),
     "atlas_training": ("Ascend910A", "Ascend910"),
 }
+
+
+_TOLD = {
+    *(plain(f"{way}_{what}") for way in ("input", "output") for what in ("dtypes", "shapes", "formats")),
+    *(plain(f"{way}_ori_{what}") for way in ("input", "output") for what in ("shapes", "formats")),
+    *map(plain, ("full_soc_version", "short_soc_version", "testcase_name")),
+}
+"""What TTK tells a golden beside inputs and attributes."""
 
 
 def registered(module: ModuleType, file: str, name: str, operator: Operator) -> Golden | None:
@@ -122,6 +131,27 @@ class Golden:
         self._by_name = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
         self._more = any(p.kind is p.VAR_KEYWORD for p in parameters)
         self._any = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        self._refuse_strays()
+
+    def _refuse_strays(self) -> None:
+        """ValueError where the default of a parameter would count in place of an attribute that it is meant to be."""
+        taken = {plain(p.name) for p in (*self._positional, *self._by_name)}
+        left = [p.name for p in self._operator.signature.attributes if plain(p.name) not in taken]
+        known = {plain(p.name) for p in self._operator.signature.params} | _TOLD
+        for param in (*self._positional, *self._by_name):
+            if param.default is param.empty or plain(param.name) in known:
+                continue
+            meant = near(param.name, left)
+            if meant:
+                raise ValueError(
+                    f"{self._file}: {self._key} takes '{param.name}', which {self._operator.name} does not have{meant}"
+                )
+
+    def unread(self, names: Iterable[str]) -> list[str]:
+        """Those of the parameters that the function gets by name or place and does not look at."""
+        taken = {plain(p.name): p.name for p in (*self._positional, *self._by_name)}
+        own = {taken[plain(n)]: n for n in names if plain(n) in taken}
+        return [own[n] for n in unread(self._function, own)]
 
     def remarks(self) -> tuple[str, ...]:
         """What a reader of a verdict should know."""
@@ -129,9 +159,9 @@ class Golden:
         if self._hooked:
             told.append(f"the __input__ hook of {self._file} is not applied: the case's own data count")
         if self._group == _KERNEL and not self._more:
-            taken = {_plain(p.name) for p in (*self._positional, *self._by_name)}
+            taken = {plain(p.name) for p in (*self._positional, *self._by_name)}
             free = len(self._positional) - len(self._operator.signature.inputs)
-            left = [p.name for p in self._operator.signature.attributes if _plain(p.name) not in taken]
+            left = [p.name for p in self._operator.signature.attributes if plain(p.name) not in taken]
             if left and len(left) > free:
                 told.append(f"{self._key} of {self._file} does not take {', '.join(left)}")
         return tuple(told)
@@ -151,10 +181,10 @@ class Golden:
         inputs = {p.name: _stored(call.arguments[p.name]) for p in signature.inputs}
         attributes = {p.name: _value(call.arguments[p.name]) for p in signature.attributes}
         names = [p.name for p in self._positional]
-        by_name = {_plain(n): n for n in inputs}
+        by_name = {plain(n): n for n in inputs}
         first = names[: len(inputs)]
-        if all(_plain(n) in by_name for n in first) and len(first) == len(inputs):
-            args = [inputs[by_name[_plain(n)]] for n in first]
+        if all(plain(n) in by_name for n in first) and len(first) == len(inputs):
+            args = [inputs[by_name[plain(n)]] for n in first]
         else:
             args = list(inputs.values())
         if len(first) < len(inputs) and not self._any:
@@ -165,12 +195,12 @@ class Golden:
                     f"{self._file}: {self._key} takes {len(names)} inputs, the call has {len(args)}"
                 )
         rest = self._positional[len(args) :] + self._by_name
-        left = {_plain(n): v for n, v in attributes.items()}
+        left = {plain(n): v for n, v in attributes.items()}
         named: dict[str, Any] = {}
         unmet = []
         for param in rest:
-            if _plain(param.name) in left:
-                named[param.name] = left.pop(_plain(param.name))
+            if plain(param.name) in left:
+                named[param.name] = left.pop(plain(param.name))
             elif param.default is param.empty:
                 unmet.append(param)
         if len(unmet) > len(left):
@@ -188,7 +218,7 @@ class Golden:
             named |= dict(zip((p.name for p in unmet), left.values(), strict=True))
             left = {}
         if left and self._more:
-            named |= {n: v for n, v in attributes.items() if _plain(n) in left}
+            named |= {n: v for n, v in attributes.items() if plain(n) in left}
         return args, named
 
     # --- aclnn --------------------------------------------------------------------------------------------------
@@ -206,8 +236,8 @@ class Golden:
         names = [p.name for p in self._operator.signature.params]
         most = len(values) if self._any else len(self._positional)
         rest = dict(zip(names[most:], values[most:], strict=True))
-        known = {_plain(n): n for n in rest}
-        named = {p.name: rest[known[_plain(p.name)]] for p in self._by_name if _plain(p.name) in known}
+        known = {plain(n): n for n in rest}
+        named = {p.name: rest[known[plain(p.name)]] for p in self._by_name if plain(p.name) in known}
         return values[:most], named
 
 
@@ -222,11 +252,6 @@ def _grouped(results: tuple[Any, ...], outputs: Sequence[Any]) -> tuple[Any, ...
         return results
     left = list(results)
     return tuple(left.pop(0) if n is None else tuple(left.pop(0) for _ in range(n)) for n in sizes)
-
-
-def _plain(name: str) -> str:
-    """Names that differ in case and underscores alone are one."""
-    return name.replace("_", "").casefold()
 
 
 def _stored(bound: Any) -> Any:

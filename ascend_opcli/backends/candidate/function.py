@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import inspect
 import keyword
@@ -25,6 +26,7 @@ from ascend_opcli.backends.candidate.results import Returned, WrongResult, said,
 from ascend_opcli.errors import did_you_mean
 from ascend_opcli.model import Attribute, Call, Outcome, Tensor, TensorSpec
 from ascend_opcli.operators.call import aliases_last
+from ascend_opcli.operators.reading import near, strays, unread
 from ascend_opcli.operators.signature import Param, Signature
 from ascend_opcli.tensors.dtypes import round_to
 
@@ -140,9 +142,20 @@ class Function:
                     outcome, self._attempt(signature, call, announce, observed.POISONS[1])
                 )
             kept = self._unwritten(signature, call, announce) if self._again and outcome.outputs else ()
+            if outcome.outputs:
+                notes = (*outcome.notes, *self._unread(signature, call))
+                outcome = dataclasses.replace(outcome, notes=notes)
             return Ran(outcome, kept)
         except NoTensor as error:
             return Ran(Outcome(NAME, skip=f"cannot judge: {error}"))
+
+    def _unread(self, signature: Signature, call: Call) -> Iterator[str]:
+        """What the function neither takes nor looks at, of what the call gives."""
+        given = [p.name for p in signature.params if call.arguments.get(p.name) is not None]
+        spelled = {name + "_" if keyword.iskeyword(name) else name: name for name in given}
+        left = [spelled[name] for name in unread(self._function, spelled)]
+        if left:
+            yield f"the function never uses {', '.join(left)}"
 
     def _unwritten(
         self, signature: Signature, call: Call, announce: Callable[[str], None]
@@ -282,11 +295,9 @@ class Function:
         except (ValueError, TypeError):  # a function of C that does not say
             return names, True
         own = {p.name: p for p in parameters}
-        if any(p.kind is p.VAR_KEYWORD for p in own.values()):
-            return names, True
         spelled = {ours: theirs for theirs, ours in names.items()}
         for p in own.values():
-            needed = p.default is p.empty and p.kind is not p.VAR_POSITIONAL
+            needed = p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
             if p.kind is p.POSITIONAL_ONLY:
                 raise WrongResult(
                     f"WRONG PARAMETER: the function takes '{p.name}' by its place only (there is a / behind it), and"
@@ -296,8 +307,18 @@ class Function:
                 known = f"; its parameters are {', '.join(spelled)}"
                 raise WrongResult(
                     f"WRONG PARAMETER: the function needs '{p.name}', which {signature.name} does not hand over by name"
-                    + did_you_mean(p.name, spelled, otherwise=known)
+                    + (near(p.name, spelled) or known)
                 )
+        free = [name for name in spelled if name not in own]
+        for name in strays(self._function, spelled):
+            # A knob of its own keeps its default; what looks like a parameter is none.
+            if meant := near(name, free):
+                raise WrongResult(
+                    f"WRONG PARAMETER: the function takes '{name}', which {signature.name} does not have: its default"
+                    f" would count{meant}"
+                )
+        if any(p.kind is p.VAR_KEYWORD for p in own.values()):
+            return names, True
         return {theirs: ours for theirs, ours in names.items() if ours in own}, False
 
     # --- the result -------------------------------------------------------------------------------------------

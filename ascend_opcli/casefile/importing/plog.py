@@ -130,7 +130,8 @@ def _parts(text: str) -> tuple[Part, ...]:
     names = list(_NAME.finditer("".join(bare)))
     if text.strip() and (not names or names[0].start() > 0):
         raise Lost(f"its parameters cannot be read: {clip(text)}")
-    ends = [n.start() for n in names[1:]] + [len(text)]
+    # Without a name there is nothing: a call of no inputs, or one whose lines are damaged.
+    ends = [*(n.start() for n in names[1:]), len(text)][: len(names)]
     return tuple(
         Part(n[1], text[n.end() : end].strip().removesuffix(",")) for n, end in zip(names, ends, strict=True)
     )
