@@ -188,7 +188,7 @@ def data(node: Node, dtype: str, shape: Shape, folder: Path, what: str) -> Data:
             if isinstance(node, Mapping) and "special" in str(error)
             else node
         )
-        raise at.error(f"{what}: {error}") from None
+        raise at.error(f"{what}: {error}") from (error if isinstance(made, FromFile) else None)
     return made
 
 

@@ -133,7 +133,8 @@ def run_case(
             sentence = f"{type(error).__name__}: {' '.join(str(error).split())}"
             result = dataclasses.replace(result, verdict=Verdict(Word.ERROR, sentence))
     else:
-        result = dataclasses.replace(result, verdict=Verdict(Word.SKIP, reason))
+        word = Word.ERROR if case.damaged and reason == case.skip else Word.SKIP
+        result = dataclasses.replace(result, verdict=Verdict(word, reason))
     verdict = apply_known_issue(case, result.verdict, settings.today)
     result = dataclasses.replace(result, verdict=verdict, repro=_repro(case, settings, result.inputs_sha256))
     if settings.on_failure is None or made is None or verdict.word is not Word.FAIL:
@@ -186,7 +187,10 @@ def _run(
         if lack is not None:
             call = streamed_call(case, operator, blank.product)
         else:
-            call = make_call(case, operator.signature, blank.product)
+            try:
+                call = make_call(case, operator.signature, blank.product)
+            except ValueError as error:  # of a file that was changed, or is damaged where no header tells
+                raise DataFailure(str(error)) from error
     if settings.inputs_sha256 is not None and call.inputs_sha256 != settings.inputs_sha256.lower():
         wanted, got = settings.inputs_sha256, call.inputs_sha256
         raise UsageError(f"the inputs of {case.id} are not the same: expected sha256 {wanted}, got {got}")

@@ -11,11 +11,9 @@ import math
 import os
 import re
 import stat
-import struct
 import tempfile
 import warnings
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +25,7 @@ import numpy as np
 from ascend_opcli.errors import did_you_mean
 from ascend_opcli.model import Shape
 from ascend_opcli.tensors import torch_file
+from ascend_opcli.tensors.damage import BROKEN, why
 from ascend_opcli.tensors.dtypes import DTYPES, DType, integer_range, round_to, truth
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 
@@ -299,23 +298,12 @@ def _header(where: str, stream: IO[bytes]) -> _Header:
 class _Archive:
     """An .npz: a zip archive of .npy members."""
 
-    # What zipfile raises over a broken, encrypted or otherwise unreadable archive.
-    _BROKEN = (
-        zipfile.BadZipFile,
-        zlib.error,
-        struct.error,
-        EOFError,
-        RuntimeError,
-        NotImplementedError,
-        OSError,
-    )
-
     def __init__(self, path: str) -> None:
         self.path = path
         try:
             self._zip = zipfile.ZipFile(path)
-        except (*self._BROKEN, ValueError, OverflowError) as error:
-            raise ValueError(f"{path} is not a readable .npz: {error}") from error
+        except (*BROKEN, ValueError) as error:
+            raise ValueError(f"{path} is not a readable .npz: {why(error)}") from error
 
     def __enter__(self) -> _Archive:
         return self
@@ -344,8 +332,8 @@ class _Archive:
             raise ValueError(f"{where} is compressed by a method that NumPy does not use")
         try:
             stream = self._zip.open(info)
-        except self._BROKEN as error:
-            raise ValueError(f"{where} cannot be read: {error}") from error
+        except BROKEN as error:
+            raise ValueError(f"{where} cannot be read: {why(error)}") from error
         try:
             header = _header(where, stream)
             if info.file_size - header.size != header.nbytes:
@@ -353,9 +341,9 @@ class _Archive:
                 raise ValueError(
                     f"{where}: the header promises {header.nbytes} bytes of data, the member has {held}"
                 )
-        except self._BROKEN as error:
+        except BROKEN as error:
             stream.close()
-            raise ValueError(f"{where} cannot be read: {error}") from error
+            raise ValueError(f"{where} cannot be read: {why(error)}") from error
         except ValueError:
             stream.close()
             raise
@@ -379,8 +367,8 @@ class _Archive:
         try:
             while stream.read(_PIECE):
                 pass
-        except self._BROKEN as error:
-            raise ValueError(f"{self.path} cannot be read: {error}") from error
+        except BROKEN as error:
+            raise ValueError(f"{self.path} cannot be read: {why(error)}") from error
 
     def values(self, stream: IO[bytes], header: _Header) -> np.ndarray:
         """The data after the header, never more than it promises, flat and in the order of the file."""
@@ -395,8 +383,8 @@ class _Archive:
                 target[filled : filled + len(piece)] = np.frombuffer(piece, np.uint8)
                 filled += len(piece)
             stream.read(1)  # reaching the end lets zipfile compare the checksum
-        except self._BROKEN as error:
-            raise ValueError(f"{self.path} cannot be read: {error}") from error
+        except BROKEN as error:
+            raise ValueError(f"{self.path} cannot be read: {why(error)}") from error
         return result
 
 

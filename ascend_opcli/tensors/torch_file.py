@@ -13,15 +13,14 @@ import math
 import os
 import pickletools
 import stat
-import struct
 import zipfile
-import zlib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ascend_opcli.model import Shape
+from ascend_opcli.tensors.damage import BROKEN, why
 from ascend_opcli.tensors.dtypes import DTYPES, truth
 
 SUFFIXES = (".pt", ".pth")
@@ -29,7 +28,6 @@ MAX_PICKLE = 2**16
 """Bytes of the pickle of one tensor; it has some 500."""
 MAX_RANK = 64
 _PIECE = 2**20
-_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, NotImplementedError, OSError)
 
 _V2, _V3 = "torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_tensor_v3"
 _NPU = "torch_npu.utils.storage._rebuild_npu_tensor"
@@ -115,8 +113,8 @@ def mapped(path: str) -> np.ndarray:
             with archive.open(info) as stream:
                 while stream.read(_PIECE):
                     pass  # at its end zipfile compares the checksum
-        except _BROKEN as error:
-            raise ValueError(f"{path} cannot be read: {error}") from None
+        except BROKEN as error:
+            raise ValueError(f"{path} cannot be read: {why(error)}") from None
     dtype = DTYPES[found.dtype].numpy
     if not math.prod(found.shape):
         return np.empty(found.shape, dtype)
@@ -126,7 +124,7 @@ def mapped(path: str) -> np.ndarray:
     try:
         flat = np.asarray(np.memmap(path, stored, "r", found.start, (found.count,)))
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
+        raise ValueError(f"{path} cannot be read: {why(error)}") from None
     if found.dtype == "bool":
         truth(path, flat)
     strides = tuple(s * dtype.itemsize for s in found.strides)
@@ -145,9 +143,8 @@ def _opened(path: str) -> zipfile.ZipFile:
                 " a pickle and is not read"
             )
         return zipfile.ZipFile(path)
-    except (*_BROKEN, OverflowError) as error:
-        said = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise ValueError(f"{path} cannot be read: {said}") from None
+    except BROKEN as error:
+        raise ValueError(f"{path} cannot be read: {why(error)}") from None
 
 
 def _header(path: str, archive: zipfile.ZipFile) -> tuple[Header, zipfile.ZipInfo]:
@@ -197,8 +194,8 @@ def _small(
             )
         with archive.open(info) as stream:
             return stream.read(MAX_PICKLE + 1)
-    except (*_BROKEN, KeyError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
+    except BROKEN as error:
+        raise ValueError(f"{path} cannot be read: {why(error)}") from None
 
 
 def _start(path: str, info: zipfile.ZipInfo, total: int) -> int:

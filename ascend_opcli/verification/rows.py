@@ -11,7 +11,7 @@ import numpy as np
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Call, Case, Fill, FromFile, Outcome, StandardChoice, TensorSpec, Values
 from ascend_opcli.operators.choices import Held, held
-from ascend_opcli.operators.evaluate import Golden
+from ascend_opcli.operators.evaluate import Golden, ReferenceFailure
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors import files
 from ascend_opcli.tensors.data import generate, literals, not_held
@@ -84,7 +84,10 @@ def rows(
             ignored.append(name)
             continue
         if explicit is not None:
-            wanted = expected_values(explicit, spec, name, spread=isinstance(got, Streamed))
+            try:
+                wanted = expected_values(explicit, spec, name, spread=isinstance(got, Streamed))
+            except ValueError as error:  # of a file that is damaged where no header tells
+                raise ReferenceFailure(f"expect.outputs.{name}: {error}") from None
             remarks += _rounded_away(explicit, spec, name)
         if wanted is None:
             (unknown if golden is None else undefined).append(name)

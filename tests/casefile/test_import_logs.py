@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ascend_opcli.casefile.importing import logs
@@ -495,3 +495,37 @@ def test_long_lines_in_utf16_lose_only_themselves(tmp_path: Path, opcli: Opcli) 
     path.write_bytes((elu() + "长" * 300_000 + "\n" + add()).encode("utf-16"))
     done = opcli("cases", "import", path)
     assert "2 of 2 cases imported" in done.err
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_a_damaged_byte_costs_one_call(data: st.DataObject) -> None:
+    """The other calls are found as they are, whichever byte it is."""
+    said = [
+        *phase_one("aclnnEluBackward", ELU_IN, f"gradInput: {acl()}"),
+        *phase_one("aclnnEluBackward", ELU_IN.replace("1.5", "2.5"), f"gradInput: {acl()}", thread=8),
+    ]
+    raw = ("\n".join(said) + "\n" + elu()).encode()
+    place = data.draw(st.integers(0, len(raw) - 1))
+    byte = data.draw(st.sampled_from(sorted(b"?\xff\x000-]()[,: .=x")))
+    damaged = raw[:place] + bytes([byte]) + raw[place + 1 :]
+
+    def whole(text: bytes) -> set[str]:
+        lines = [Line(n, t) for n, t in enumerate(text.decode("utf-8", "replace").splitlines(), 1)]
+        return {repr((c.operator, c.parts)) for c in logs.calls(lines) if not c.lost}
+
+    assert len(whole(raw) - whole(damaged)) <= 1
+
+
+def test_a_damaged_word_of_a_line_is_no_internal_error(tmp_path: Path, opcli: Opcli) -> None:
+    log = "\n".join(
+        [
+            *phase_one("aclnnEluBackward", ELU_IN, f"gradInput: {acl()}", thread=7),
+            *phase_one("aclnnEluBackward", ELU_IN.replace("1.5", "2.5"), f"gradInput: {acl()}", thread=8),
+        ]
+    )
+    (tmp_path / "a.log").write_text(log.replace("Entering function params", "Entering function par?ms", 1))
+    done = opcli("cases", "import", tmp_path / "a.log")
+    assert done.code == 0
+    assert "value: 2.5" in done.out
+    assert "internal error" not in done.err

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
@@ -576,3 +578,29 @@ def test_a_folder_of_ranks(tmp_path: Path, opcli: Opcli) -> None:
     done = opcli("run", tmp_path)
     assert done.code == 0
     assert "2 cases: 2 PASS" in done.out
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_a_damaged_byte_of_an_input_is_an_error_that_says_the_file(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Whichever byte it is: of the archive's own records, of a name, of the pickle or of the values."""
+    folder = tmp_path_factory.mktemp("damage")
+    dump = Dump(folder)
+    dump.call("Functional.relu", F.relu, X)
+    assert only(dump).verdict.word is Word.PASS
+    path = folder / "dump_tensor_data" / "Functional.relu.0.forward.input.0.pt"
+    raw = path.read_bytes()
+    place = data.draw(st.integers(0, len(raw) - 1))
+    path.write_bytes(
+        raw[:place]
+        + bytes([raw[place] ^ data.draw(st.sampled_from([1, 0x20, 0x80, 0xFF]))])
+        + raw[place + 1 :]
+    )
+    verdict = only(dump).verdict
+    # A byte between the members belongs to nothing.
+    assert verdict.word in (Word.ERROR, Word.PASS)
+    if verdict.word is Word.ERROR:
+        assert "input.0.pt" in verdict.reason
+        assert not re.search(r"Error\b|Errno|Bad |codec|b'", verdict.reason)

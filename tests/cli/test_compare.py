@@ -231,7 +231,7 @@ def test_a_member_with_a_flipped_bit_is_no_verdict(opcli: Opcli, tmp_path: Path)
     for pair in (("a", "b"), ("b", "a"), ("b", "b")):
         done = opcli("compare", *(tmp_path / f"{name}.npz" for name in pair))
         assert done.code == 2
-        assert "b.npz cannot be read: Bad CRC-32" in done.err
+        assert "b.npz cannot be read: it is damaged, the CRC-32" in done.err
         assert done.err.count("\n") == 1
 
 

@@ -101,7 +101,9 @@ class Builder:
             case = build(node, name, operator, self._setting, standard_origin=written.origin)
         except OpcliError as error:
             said = error.message if isinstance(error, CaseFileError) else str(error)
-            return dataclasses.replace(blank, skip=f"no call: {said}")
+            # What a file holds is there and cannot be had, which is no call that the file leaves open.
+            damaged = error.__cause__ is not None
+            return dataclasses.replace(blank, skip=said if damaged else f"no call: {said}", damaged=damaged)
         by_output = {
             n: dataclasses.replace(c, origin=written.origin) for n, c in case.output_standards.items()
         }
