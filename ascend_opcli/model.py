@@ -183,8 +183,8 @@ class Case:
     result, which only a run can tell. ``got`` holds every output as another machine has made it:
     these are judged, and nothing is run. ``source`` is the case as plain data, fit to be printed as one stand-alone
     document. ``skip`` says why the case is not run: a file of another tool may leave a call open,
-    ``arguments`` is empty then, or name a standard that nobody here knows. ``damaged``: it is not run because a file that
-    is there cannot be read, which is an error.
+    ``arguments`` is empty then, or name a standard that nobody here knows. ``damaged``: it is not run because a
+    file that is there cannot be read, which is an error.
     """
 
     path: str

@@ -58,6 +58,10 @@ class NotPlain(ValueError):
     """The file holds something else than one plain tensor, in one sentence."""
 
 
+class OtherContent(NotPlain):
+    """The archive is sound, and what was saved is not one plain tensor."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Name:
     """A name of the pickle, which stands for itself and is never looked up."""
@@ -159,7 +163,7 @@ def _header(path: str, archive: zipfile.ZipFile) -> tuple[Header, zipfile.ZipInf
         top = _follow(_small(path, archive, pickles[0], names))
         dtype, stored, offset, shape, strides = _tensor(top)
     except NotPlain as error:
-        raise NotPlain(
+        raise OtherContent(
             f"{path} is not read, it holds something else than one plain tensor: {error}"
         ) from None
     width = DTYPES[dtype].itemsize

@@ -15,6 +15,7 @@ from ascend_opcli.model import Case, Where
 from ascend_opcli.operators import custom
 from ascend_opcli.operators.catalog import UnknownOperator
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.tensors.torch_file import OtherContent
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ class Builder:
         except OpcliError as error:
             said = error.message if isinstance(error, CaseFileError) else str(error)
             # What a file holds is there and cannot be had, which is no call that the file leaves open.
-            damaged = error.__cause__ is not None
+            damaged = error.__cause__ is not None and not isinstance(error.__cause__, OtherContent)
             return dataclasses.replace(blank, skip=said if damaged else f"no call: {said}", damaged=damaged)
         by_output = {
             n: dataclasses.replace(c, origin=written.origin) for n, c in case.output_standards.items()
