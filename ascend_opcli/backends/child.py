@@ -43,10 +43,14 @@ FIRST_STEP = "the preparation"
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A request without an answer: ``sentence`` says how the process was lost, ``step`` what it was doing."""
+    """A request without an answer: ``sentence`` says how the process was lost, ``step`` what it was doing.
+
+    ``ended`` is the way in which it ended by itself: a signal's name, or a sentence.
+    """
 
     sentence: str
     step: str
+    ended: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +200,7 @@ class Child:
         except (EOFError, OSError):
             cause = self._cause()
             self.stop()
-            return Broken(f"crash: {cause} in {step}", step)
+            return Broken(f"crash: {cause} in {step}", step, cause)
         except BaseException:
             # The request was broken off, by Ctrl-C say: what it does now is nobody's concern.
             self.stop(patience=0.0)

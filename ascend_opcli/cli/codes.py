@@ -59,6 +59,8 @@ def codes(
 def _meaning(found: ReturnCode) -> None:
     typer.echo(f"  meaning: {found.meaning}")
     typer.echo(f"  cause:   {found.cause}")
+    if found.fault == "surroundings":
+        typer.echo("  verdict: ERROR, the surroundings failed and not the operator")
     if found.fix:
         typer.echo(f"  fix:     {found.fix}")
 

@@ -2,22 +2,22 @@
 
 from ascend_opcli.status.codes import (
     SUCCESS,
-    SURROUNDINGS,
     ReturnCode,
     UnknownCode,
     all_codes,
     describe,
+    is_surroundings,
     lookup,
     name_of,
 )
 
 __all__ = [
     "SUCCESS",
-    "SURROUNDINGS",
     "ReturnCode",
     "UnknownCode",
     "all_codes",
     "describe",
+    "is_surroundings",
     "lookup",
     "name_of",
 ]

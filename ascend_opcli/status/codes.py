@@ -13,9 +13,6 @@ from ascend_opcli.errors import UsageError, did_you_mean
 
 SUCCESS = 0
 
-SURROUNDINGS = frozenset({507033, 507053, 507054, 507899})
-"""Codes that say that the device or its driver failed, not the operator."""
-
 GROUPS: Mapping[str, str] = {
     "aclnn": "operator API (aclnn)",
     "acl": "ACL",
@@ -38,7 +35,12 @@ class UnknownCode(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class ReturnCode:
-    """One code. ``fix`` is what usually mends it, empty where nobody knows; ``common`` marks those one meets."""
+    """One code. ``fix`` is what usually mends it, empty where nobody knows; ``common`` marks those one meets.
+
+    ``fault`` says whose fault it is where an operator's call returns it: that of the ``call`` (its arguments, the order
+    of what is called), of the ``operator`` and its kernel, or of the ``surroundings`` (device, driver, memory,
+    installation).
+    """
 
     code: int
     name: str
@@ -46,6 +48,7 @@ class ReturnCode:
     meaning: str
     fix: str = ""
     aliases: tuple[str, ...] = ()
+    fault: str = ""
     common: bool = False
 
     @property
@@ -83,6 +86,16 @@ def lookup(word: str | int) -> ReturnCode:
         return shortened[0]
     names = [n for c in all_codes() for n in (c.name, *c.aliases)]
     raise UnknownCode(f"unknown return code '{text}'{did_you_mean(wanted, names)}")
+
+
+@lru_cache(maxsize=1)
+def _surroundings() -> frozenset[int]:
+    return frozenset(c.code for c in all_codes() if c.fault == "surroundings")
+
+
+def is_surroundings(code: int) -> bool:
+    """Whether a code says that device, driver, memory or installation failed, not the operator."""
+    return code in _surroundings()
 
 
 def name_of(code: int) -> str:

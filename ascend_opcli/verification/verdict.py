@@ -64,7 +64,7 @@ def judge_status(case: Case, outcome: Outcome) -> Verdict | None:
     if outcome.error:
         return Verdict(Word.ERROR, outcome.error)
     expected = case.status or SUCCESS
-    if outcome.status in codes.SURROUNDINGS and expected.code != outcome.status:
+    if codes.is_surroundings(outcome.status) and expected.code != outcome.status:
         return Verdict(Word.ERROR, f"the surroundings failed: {codes.describe(outcome.status)}")
     got = codes.describe(outcome.status)
     message = " ".join(outcome.message.split())

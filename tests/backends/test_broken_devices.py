@@ -307,3 +307,48 @@ def test_a_signal_while_the_device_opens_leaves_nothing(
         time.sleep(0.05)
     assert not workers(folder)
     assert not list(folder.glob("opcli-*"))
+
+
+# --- a device that is lost --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", [(), ("--in-process",)], ids=["worker", "in-process"])
+def test_a_device_that_no_longer_opens_is_tried_twice_and_the_rest_is_told_at_once(
+    on_device: OnDevice, case_file: CaseFile, tmp_path: Path, how: tuple[str, ...]
+) -> None:
+    path = case_file("""
+        op: logit_grad
+        defaults: {dtype: float32, shape: [64]}
+        cases: [{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}]
+    """)
+    attempts = tmp_path / "attempts"
+    ran = on_device(
+        path,
+        *how,
+        leaks=True,
+        SIM_CANN_OPENS=f"1,{attempts}",
+        SIM_CANN_FAULT="aclnnLogitGrad:sync=507015@2",
+    )
+    words = list(ran.words().values())
+    assert words.count("ERROR") == len(words) - 1 - words.count("FAIL")
+    assert len(attempts.read_bytes()) == 3
+    assert "no longer opens, and is not tried again" in ran.results["g"]["reason"]
+    assert "507033" in ran.results["g"]["reason"]
+
+
+def test_a_device_that_comes_back_is_not_given_up(on_device: OnDevice, four: Path, tmp_path: Path) -> None:
+    ran = on_device(
+        four, leaks=True, SIM_CANN_OPENS=f"9,{tmp_path / 'n'}", SIM_CANN_FAULT="aclnnLogitGrad:sync=507015"
+    )
+    assert set(ran.words().values()) == {"FAIL"}
+
+
+@pytest.mark.parametrize("phase", ["phase1", "phase2", "sync"])
+def test_a_worker_that_the_system_kills_for_its_memory_is_not_the_operators_fault(
+    on_device: OnDevice, four: Path, phase: str
+) -> None:
+    ran = on_device(four, leaks=True, SIM_CANN_FAULT=f"aclnnLogitGrad:kill={phase}@2")
+    assert (ran.code, set(ran.words().values())) == (3, {"ERROR", "PASS"})
+    reason = next(r["reason"] for r in ran.results.values() if r["verdict"] == "ERROR")
+    assert "SIGKILL" in reason
+    assert "out of memory" in reason

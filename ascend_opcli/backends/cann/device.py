@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
 from ascend_opcli.backends.cann.discovery import child_environment
 from ascend_opcli.backends.cann.execute import CALL_STEPS, SYNC
 from ascend_opcli.backends.cann.plog import Plog
+from ascend_opcli.backends.cann.reopening import Reopening
 from ascend_opcli.backends.cann.timing import Prepare, Request
 from ascend_opcli.backends.child import Broken, Child
 from ascend_opcli.errors import SurroundingsError
@@ -20,6 +22,9 @@ from ascend_opcli.operators.signature import Signature
 NAME = "device"
 START_TIMEOUT = 120.0
 """Seconds that a worker may take to open the device; the first set_device is slow."""
+
+KILLED = signal.SIGKILL.name
+OUT_OF_MEMORY = "the host was probably out of memory (dmesg tells); raise its limit, or run smaller cases"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,6 +63,7 @@ class Device:
             live=options.live,
         )
         self._count = 0
+        self._reopening = Reopening()
         self._plog = Plog(self._folder)
         self.soc = ""
         try:
@@ -91,11 +97,8 @@ class Device:
         return self._asked(request, mark=isinstance(request, Prepare), each_step=True)
 
     def _asked(self, request: object, *, mark: bool, each_step: bool) -> object:
-        if not self._child.running:
-            try:
-                self._start()
-            except SurroundingsError as error:
-                return Outcome(NAME, error=str(error))
+        if not self._child.running and (closed := self._reopened()):
+            return Outcome(NAME, error=closed)
         if mark:
             self._plog.mark()
         reply = self._child.ask(request, each_step=each_step)
@@ -104,6 +107,18 @@ class Device:
         if not isinstance(reply, Outcome):
             return reply
         return dataclasses.replace(reply, voice=self._child.new_voice(), log=self._plog.errors())
+
+    def _reopened(self) -> str:
+        """Start a worker again; empty, or why there is none."""
+        if self._reopening.closed:
+            return self._reopening.closed
+        try:
+            self._start()
+        except SurroundingsError as error:
+            self._reopening.failed(str(error))
+            return str(error)
+        self._reopening.came_back()
+        return ""
 
     def _start(self) -> None:
         self._count += 1
@@ -118,7 +133,13 @@ class Device:
 
 
 def _broken(lost: Broken) -> Outcome:
-    """Inside the case's own call a loss is the operator's, elsewhere the surroundings'."""
+    """Inside the case's own call a loss is the operator's, elsewhere the surroundings'.
+
+    No kernel and no library sends SIGKILL: it is the system that is out of memory, or somebody who ends processes.
+    """
+    if lost.ended == KILLED:
+        why = f"the worker was killed (SIGKILL) in {lost.step}: {OUT_OF_MEMORY}"
+        return Outcome(NAME, error=why)
     if lost.step in CALL_STEPS:
         phase = {CALL_STEPS[0]: Phase.ONE, CALL_STEPS[1]: Phase.TWO, SYNC: Phase.SYNC}[lost.step]
         return Outcome(NAME, phase=phase, findings=(lost.sentence,))

@@ -8,7 +8,6 @@ another worker should take over; anything else that happens to it is the parent'
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import sys
@@ -19,6 +18,7 @@ from typing import Any
 from ascend_opcli.backends.cann.discovery import CUSTOM_LIBRARY, operator_libraries
 from ascend_opcli.backends.cann.execute import Announce, execute, failure_outcome
 from ascend_opcli.backends.cann.libraries import Libraries
+from ascend_opcli.backends.cann.reopening import Reopening
 from ascend_opcli.backends.cann.runtime import AclFailure, Runtime, load_pyacl
 from ascend_opcli.backends.cann.timing import Bench
 from ascend_opcli.backends.child import Speaker
@@ -39,6 +39,7 @@ class Session:
         if builtin:
             names = [name for name in names if Path(name).name != CUSTOM_LIBRARY.name]
         self.libraries = Libraries(names, opp)
+        self._reopening = Reopening()
         self.bench = Bench(self.runtime, self.libraries)
 
     def close(self) -> None:
@@ -48,14 +49,19 @@ class Session:
 
     def renew(self) -> None:
         """A new context where the last call has spoilt the old one; without success the next case says so."""
-        if not self.runtime.healthy:
-            with contextlib.suppress(AclFailure):
+        if not self.runtime.healthy and not self._reopening.closed:
+            try:
                 self.runtime.renew()
+                self._reopening.came_back()
+            except AclFailure as failure:
+                self._reopening.failed(str(failure))
 
     def run(
         self, signature: Signature, case: Case, product: str, announce: Announce = lambda _step: None
     ) -> Outcome:
         """One case; a runtime call that fails outside the case's own call is an error of the surroundings."""
+        if self._reopening.closed:
+            return Outcome("device", error=self._reopening.closed)
         try:
             call = make_call(case, signature, product)
             level = 1 if case.deterministic is None and case.repeat > 1 else case.deterministic

@@ -31,7 +31,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static const char *const KINDS[] = {"phase1", "phase2", "sync",   "fail", "tail", "ulp",   "scale", "nan",
                                     "stale",  "round",  "overrun", "nothing", "input", "random", "abort",
-                                    "segv",   "hang",   "chatter", "underrun", "workspace", "onto", "unzeroed", NULL};
+                                    "segv",   "kill",   "hang",   "chatter", "underrun", "workspace", "onto", "unzeroed", NULL};
 
 /* A test that asks for a fault that does not exist would pass for the wrong reason. */
 static void reject(const char *variable, const char *item)

@@ -323,10 +323,10 @@ static void free_executor(Executor *executor)
 
 static bool crash(const char *op, int call, const char *phase, const char *otherwise)
 {
-    static const char *const kinds[] = {"abort", "segv", "hang"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const kinds[] = {"abort", "segv", "kill", "hang"};
+    for (int i = 0; i < 4; i++) {
         const SimFault *fault = sim_find_fault(op, call, kinds[i]);
-        if (!fault || strcmp(*fault->value ? fault->value : i == 2 ? "sync" : otherwise, phase) != 0)
+        if (!fault || strcmp(*fault->value ? fault->value : i == 3 ? "sync" : otherwise, phase) != 0)
             continue;
         if (i == 0) {
             fprintf(stderr, "%s\n", *fault->text ? fault->text : "terminate called after an exception of the operator");
@@ -334,7 +334,9 @@ static bool crash(const char *op, int call, const char *phase, const char *other
         }
         if (i == 1)
             raise(SIGSEGV);
-        if (i == 2 && strcmp(phase, "sync") == 0)
+        if (i == 2)
+            raise(SIGKILL); /* as the system does where memory has run out */
+        if (i == 3 && strcmp(phase, "sync") == 0)
             return true;
         for (;;)
             sim_sleep_until(sim_now() + 50000000);

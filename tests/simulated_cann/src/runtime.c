@@ -521,6 +521,22 @@ bool sim_initialised(void)
     return init_count > 0;
 }
 
+/* SIM_CANN_OPENS=N,FILE: the device opens N times, in whichever process; FILE has one byte an attempt. */
+static bool opens(void)
+{
+    const char *text = getenv("SIM_CANN_OPENS");
+    const char *comma = text ? strchr(text, ',') : NULL;
+    if (!comma)
+        return true;
+    FILE *file = fopen(comma + 1, "ab");
+    if (!file)
+        return true;
+    fputc('.', file);
+    long attempts = ftell(file);
+    fclose(file);
+    return attempts <= atol(text);
+}
+
 aclError aclrtSetDevice(int32_t deviceId)
 {
     int code = sim_function_fault("aclrtSetDevice", ACL_ERROR_RT_DEV_SETUP_ERROR);
@@ -534,6 +550,8 @@ aclError aclrtSetDevice(int32_t deviceId)
     }
     if (deviceId < 0 || deviceId >= device_count())
         return fail(ACL_ERROR_RT_INVALID_DEVICEID, "%s: no such device", "aclrtSetDevice");
+    if (!opens())
+        return fail(ACL_ERROR_RT_DEV_SETUP_ERROR, "%s: the device is lost", "aclrtSetDevice");
     sim_lock();
     if (!devices[deviceId].references++)
         devices[deviceId].context = new_context(deviceId, true);
