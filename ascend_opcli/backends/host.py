@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from ascend_opcli.model import Call, Case, Outcome, TensorSpec
 from ascend_opcli.operators.contract import Refusal, Rule, Unsettled, predict, said_by, unchecked, words_of
 from ascend_opcli.operators.cost import specs
-from ascend_opcli.operators.evaluate import ReferenceFailure, host_result
+from ascend_opcli.operators.evaluate import host_result
 from ascend_opcli.operators.facts import Fact
+from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.heard import heard
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.status import SUCCESS

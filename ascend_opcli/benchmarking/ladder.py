@@ -17,7 +17,8 @@ from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.contract import Refusal, predict
 from ascend_opcli.operators.cost import specs
 from ascend_opcli.operators.custom import resolve
-from ascend_opcli.operators.evaluate import ReferenceFailure, host_result
+from ascend_opcli.operators.evaluate import host_result
+from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.operator import Operator
 
 TAG = "bench"

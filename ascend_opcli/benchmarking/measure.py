@@ -32,7 +32,8 @@ from ascend_opcli.model import (
 from ascend_opcli.operators import cost
 from ascend_opcli.operators.call import make_call, with_result_shapes
 from ascend_opcli.operators.custom import operator_of
-from ascend_opcli.operators.evaluate import ReferenceFailure, golden
+from ascend_opcli.operators.evaluate import golden
+from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
 from ascend_opcli.tensors.dtypes import DTYPES, widen

@@ -13,7 +13,7 @@ from ascend_opcli.model import Call, Case, Outcome, StandardChoice
 from ascend_opcli.operators.call import with_result_shapes
 from ascend_opcli.operators.contract import predict, unchecked
 from ascend_opcli.operators.derived import DataFailure
-from ascend_opcli.operators.evaluate import ReferenceFailure
+from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.verification.second import fault
 

@@ -20,8 +20,9 @@ from ascend_opcli.operators.call import make_call, with_result_shapes
 from ascend_opcli.operators.contract import Refusal, predict
 from ascend_opcli.operators.custom import operator_of
 from ascend_opcli.operators.derived import DataFailure
-from ascend_opcli.operators.evaluate import Golden, ReferenceFailure, UndefinedResult, golden
+from ascend_opcli.operators.evaluate import Golden, golden
 from ascend_opcli.operators.expression import memory_bound
+from ascend_opcli.operators.fitting import ReferenceFailure, UndefinedResult
 from ascend_opcli.operators.heard import heard
 from ascend_opcli.operators.in_blocks import host_outputs, obstacle, streamed_call, streamed_golden
 from ascend_opcli.operators.operator import Operator

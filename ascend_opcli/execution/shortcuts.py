@@ -12,7 +12,8 @@ import numpy as np
 
 from ascend_opcli.model import Call, Case, Outcome, StandardChoice, TensorSpec
 from ascend_opcli.operators.choices import Held, held
-from ascend_opcli.operators.evaluate import ReferenceFailure, golden
+from ascend_opcli.operators.evaluate import golden
+from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors.exchange import members, tensors
 from ascend_opcli.tensors.hashing import array_digest

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.operators.families import FLOAT, Row, declare, like_input, row
-from ascend_opcli.operators.operator import Divergence, OutputRule, like
+from ascend_opcli.operators.operator import Divergence, OutputRule, Undefined, like
 from ascend_opcli.operators.special import in_float32, normal_cdf, sigmoid, softplus
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -474,7 +474,7 @@ def _ungated(function: Any, text: str, tensor: str, out: str, halves: tuple[str,
 
 
 def _no_axis() -> Any:
-    raise ValueError("a tensor of rank 0 has no axis to halve")
+    raise Undefined("a tensor of rank 0 has no axis to halve")
 
 
 GATED: Mapping[str, Row] = {

@@ -15,6 +15,7 @@ from ascend_opcli.operators.operator import (
     OutputRule,
     Undefined,
     attribute_value,
+    broadcast_shape,
     first_spec,
 )
 from ascend_opcli.operators.promotion import to_float
@@ -163,7 +164,8 @@ def _polar(size: Any, angle: Any) -> Any:
 
 
 def _join(real: Any, imaginary: Any) -> Any:
-    made = np.empty(np.broadcast_shapes(real.shape, imaginary.shape), _COMPLEX[real.dtype])
+    wide = np.result_type(real, imaginary, np.float32)
+    made = np.empty(np.broadcast_shapes(real.shape, imaginary.shape), _COMPLEX[wide])
     made.real, made.imag = real, imaginary
     return made
 
@@ -174,13 +176,15 @@ def _angle(x: Any) -> Any:
     return np.where(np.isnan(x), x, np.where(x < 0, np.pi, 0.0)).astype(x.dtype)
 
 
-def _complex(name: str) -> OutputRule:
-    """An output that holds pairs of an input's dtype."""
+def _complex(*names: str) -> OutputRule:
+    """An output that holds pairs of the dtype of two inputs, in their broadcast shape."""
 
     def rule(arguments: Arguments) -> tuple[str, Shape] | None:
-        spec = first_spec(arguments.get(name))
+        specs = [s for s in (first_spec(arguments.get(name)) for name in names) if s is not None]
+        shape = broadcast_shape(*(s.shape for s in specs))
+        wide = any(s.dtype == "float64" for s in specs)
         return (
-            None if spec is None else ("complex128" if spec.dtype == "float64" else "complex64", spec.shape)
+            ("complex128" if wide else "complex64", shape) if len(specs) == 2 and shape is not None else None
         )
 
     return rule
@@ -380,9 +384,9 @@ BINARY: Mapping[str, Row] = {
         "out = input (cos(angle) + i sin(angle))",
         FLOAT,
         rounds_to=None,
-        outputs={"out": _complex("input")},
+        outputs={"out": _complex("input", "angle")},
     ),
-    "Complex": row(_join, "out = real + i imag", rounds_to=None, outputs={"out": _complex("real")}),
+    "Complex": row(_join, "out = real + i imag", rounds_to=None, outputs={"out": _complex("real", "imag")}),
     "Real": row(np.real, "out = the real part of self", rounds_to=None, outputs={"out": _real("self")}),
     "AngleV2": row(_angle, "out = the argument of x", FLOAT, rounds_to=None, outputs={"out": _real("x")}),
     "RealDiv": row(np.true_divide, "out = self / other", FLOAT, data=_OTHER),

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ascend_opcli.model import Shape
 from ascend_opcli.operators.families import BOOL, FLOAT, Row, declare, row
-from ascend_opcli.operators.operator import Divergence
+from ascend_opcli.operators.operator import Arguments, Divergence, first_spec
 from ascend_opcli.operators.special import erf, erfc, erfinv, in_float32
+from ascend_opcli.tensors.dtypes import part
 
 
 def _integers_as_they_are(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -53,8 +55,10 @@ def _rounded_integers(x: Any, places: int) -> Any:
     return np.where((made == made.astype(x.dtype)), made, low).astype(x.dtype)
 
 
-def _sinc(x: Any) -> Any:
-    scaled = x * math.pi
+def _sinc(x: Any, *, word: str) -> Any:
+    # The kernel multiplies in float32, whose rounding and whose overflow the sine then sees.
+    held = in_float32(x, word)
+    scaled = (held * held.dtype.type(math.pi)).astype(x.dtype)
     return np.where(x == 0, x.dtype.type(1), np.sin(scaled) / np.where(x == 0, x.dtype.type(1), scaled))
 
 
@@ -82,8 +86,13 @@ def _lgamma(x: Any) -> Any:
     return np.where(np.isnan(x), x, np.where(np.isinf(x), np.inf, found)).astype(x.dtype)
 
 
+def _modulus(arguments: Arguments) -> tuple[str, Shape] | None:
+    spec = first_spec(arguments.get("self"))
+    return None if spec is None else (part(spec.dtype), spec.shape)
+
+
 UNARY: Mapping[str, Row] = {
-    "Abs": row(np.abs, "out = |self|"),
+    "Abs": row(np.abs, "out = |self|", outputs={"out": _modulus}),
     "Neg": row(_numbers(np.negative), "out = -self, wrapping in integers"),
     "Sign": row(sign, "out = 1 above 0, -1 below, 0 elsewhere, NaN included"),
     "Square": row(lambda x: x * x, "out = self^2, wrapping in integers"),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Attribute, Call, Shape, Tensor, TensorSpec
+from ascend_opcli.operators.fitting import ReferenceFailure, UndefinedResult, fitting, no_result
 from ascend_opcli.operators.heard import heard
 from ascend_opcli.operators.notes import Notes, pick, unread_by
 from ascend_opcli.operators.operator import Operator, Undefined
@@ -39,14 +40,6 @@ class Golden:
     either: tuple[np.ndarray, np.ndarray] | None = None
     divergences: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-
-
-class ReferenceFailure(Exception):
-    """A reference failed or gave something that is no result of this call."""
-
-
-class UndefinedResult(ReferenceFailure):
-    """The call has no defined result: nothing that an operator gives could be wrong."""
 
 
 @heard
@@ -100,11 +93,12 @@ def _evaluate(
     arrays = {
         name: _array(bound) for name, bound in call.arguments.items() if not isinstance(bound, Attribute)
     }
-    for name, other in operator.flat_like.items():
-        arrays[name] = _flat_like(arrays[name], arrays[other])
+    with fitting(operator):
+        for name, other in operator.flat_like.items():
+            arrays[name] = _flat_like(arrays[name], arrays[other])
     names = [p.name for p in operator.signature.outputs if call.outputs.get(p.name) is not None]
     exact = run is np.float64 and notes is not None
-    sink = _Sink(call, names, kernel, exact, flat=bool(operator.flat_like))
+    sink = _Sink(operator, call, names, kernel, exact=exact, flat=bool(operator.flat_like))
     with np.errstate(all="ignore"):
         for position, block in _blocks(operator, arrays, [call.outputs[name] for name in names]):
             inputs = {name: _in_run_dtype(array, run) for name, array in block.items()}
@@ -113,7 +107,8 @@ def _evaluate(
             sink.put(position, result)
             if notes is not None:
                 try:
-                    notes.look(position, {**inputs, **values})
+                    with fitting(operator):
+                        notes.look(position, {**inputs, **values})
                 except Undefined as error:
                     raise UndefinedResult(str(error)) from error
                 notes.look_at(result, names, call)
@@ -122,7 +117,8 @@ def _evaluate(
 
 def _told(operator: Operator, call: Call, run: Any, kernel: str | None, *, exact: bool) -> dict[str, Any]:
     """What a reference is told beside its inputs."""
-    values = _attributes(operator, call, run)
+    with np.errstate(all="ignore"):  # a double that float32 cannot hold
+        values = _attributes(operator, call, run)
     values["kernel_dtype"] = numpy_dtype(kernel) if kernel else None
     values["dtypes"] = _dtypes(call)
     values["serves"], values["run_dtype"] = "golden" if exact else "host", np.dtype(run)
@@ -136,21 +132,16 @@ def _told_of_overflows(seen: list[str] | None) -> AbstractContextManager[object]
     return np.errstate(over="call", call=lambda kind, _flag: seen.append(kind))
 
 
-_ARGUMENTS = (ValueError, IndexError, OverflowError, ZeroDivisionError)
-"""What NumPy raises where axes, sizes or indices do not fit the tensors."""
-
-
 def _results(operator: Operator, values: Mapping[str, Any]) -> tuple[Any, ...]:
     assert operator.reference is not None
     try:
-        result = pick(operator.reference, values)
+        with fitting(operator):
+            result = pick(operator.reference, values)
     except Undefined as error:
         raise UndefinedResult(str(error)) from error
-    except MemoryError:
+    except (MemoryError, ReferenceFailure):
         raise
     except (Exception, SystemExit) as error:  # a case's own reference may raise anything
-        if not operator.own and isinstance(error, _ARGUMENTS):
-            raise UndefinedResult(f"the arguments fit no call: {error}") from error
         raise ReferenceFailure(f"the reference raised {type(error).__name__}: {error}") from error
     if result is None:
         raise ReferenceFailure("the reference gives nothing")
@@ -223,7 +214,8 @@ def _blocks(
     if not by_element:
         yield None, {n: np.atleast_1d(v) if isinstance(v, np.ndarray) else v for n, v in arrays.items()}
         return
-    broadcast = np.broadcast_shapes(*(arrays[n].shape for n in tensors))
+    with fitting(operator):
+        broadcast = np.broadcast_shapes(*(arrays[n].shape for n in tensors))
     if int(np.prod(broadcast)) <= BLOCK:
         shape = broadcast or (1,)
         yield None, {**arrays, **{n: np.broadcast_to(arrays[n], shape) for n in tensors}}
@@ -347,8 +339,10 @@ def _held(value: Any, dtype: str | None, run: Any) -> Any:
 class _Sink:
     """Collects a reference's results, block by block, in each output's dtype or as a golden."""
 
-    def __init__(self, call: Call, names: list[str], kernel: str | None, exact: bool, *, flat: bool) -> None:
-        self._flat = flat
+    def __init__(
+        self, operator: Operator, call: Call, names: list[str], kernel: str | None, *, exact: bool, flat: bool
+    ) -> None:
+        self._operator, self._flat = operator, flat
         self._specs: list[Any] = [call.outputs[name] for name in names]
         self._names, self._kernel, self._exact = names, kernel, exact
         self._whole: list[Any] = [None] * len(names)
@@ -357,9 +351,9 @@ class _Sink:
         if len(self._names) == 1 and isinstance(self._specs[0], tuple):
             results = (tuple(results),)
         if len(results) != len(self._names):
-            raise ReferenceFailure(_miscounted(len(results), len(self._names)))
+            raise no_result(self._operator, _miscounted(len(results), len(self._names)))
         if results and all(result is None for result in results):
-            raise ReferenceFailure("the reference gives None: nothing that could be judged")
+            raise no_result(self._operator, "the reference gives None: nothing that could be judged")
         for i, result in enumerate(results):
             spec = self._specs[i]
             if result is None:
@@ -377,13 +371,13 @@ class _Sink:
     def _undefined(self, place: int, spec: Any) -> None:
         """An output of which nobody has said what it holds: it has no golden, and zeros as host result."""
         if not isinstance(spec, TensorSpec):
-            raise ReferenceFailure(f"the reference gives nothing for the list {self._names[place]}")
+            raise no_result(self._operator, f"the reference gives nothing for the list {self._names[place]}")
         self._whole[place] = None if self._exact else np.zeros(spec.shape, numpy_dtype(spec.dtype))
 
     def rounded(self, results: Sequence[Any]) -> list[np.ndarray]:
         """One block of every output, flat."""
         if len(results) != len(self._names):
-            raise ReferenceFailure(_miscounted(len(results), len(self._names)))
+            raise no_result(self._operator, _miscounted(len(results), len(self._names)))
         return [
             self.rounded_to(np.asarray(r).reshape(-1), s.dtype)
             for r, s in zip(results, self._specs, strict=True)
@@ -395,11 +389,17 @@ class _Sink:
         shapes = [tuple(d for d in shape if d != 1) for shape in (whole.shape, spec.shape)]
         if shapes[0] != shapes[1] and not (self._flat and whole.size == spec.count):
             gives, wanted = list(whole.shape), list(spec.shape)
-            raise ReferenceFailure(f"the reference gives the shape {gives} for an output of shape {wanted}")
+            raise no_result(
+                self._operator, f"the reference gives the shape {gives} for an output of shape {wanted}"
+            )
         return self.rounded_to(whole.reshape(-1), spec.dtype).reshape(spec.shape)
 
     def rounded_to(self, part: np.ndarray, dtype: str) -> np.ndarray:
         """Results in the dtype of an output, or as its golden."""
+        with fitting(self._operator):
+            return self._rounded(part, dtype)
+
+    def _rounded(self, part: np.ndarray, dtype: str) -> np.ndarray:
         kind = DTYPES[dtype].kind
         if self._kernel is not None and self._kernel != dtype and part.dtype.kind == "f":
             part = widen(round_to(part, self._kernel), np.float64)
@@ -424,7 +424,7 @@ class ElementRun:
         kernel = operator.rounds_to(_dtypes(call)) if operator.rounds_to is not None else None
         self._values = _told(operator, call, self._run, kernel, exact=exact)
         names = [p.name for p in operator.signature.outputs if call.outputs.get(p.name) is not None]
-        self._sink = _Sink(call, names, kernel, exact, flat=False)
+        self._sink = _Sink(operator, call, names, kernel, exact=exact, flat=False)
 
     def ready(self, block: Mapping[str, Any]) -> dict[str, Any]:
         """What the reference is called with, of a block of the inputs as they are stored."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from ascend_opcli.model import Shape
+from ascend_opcli.model import Attribute, Call, Shape
 from ascend_opcli.operators import catalogued
 from ascend_opcli.operators.contract import scalar_dtype
 from ascend_opcli.operators.families import Row, build, signature_of
@@ -16,6 +16,7 @@ from ascend_opcli.operators.operator import (
     Arguments,
     Divergence,
     Operator,
+    OutputRule,
     Reference,
     Undefined,
     attribute_value,
@@ -72,16 +73,41 @@ def _fill_tensor(selfRef: Any, value: Any, dtypes: Any) -> Any:
 # --- sequences ------------------------------------------------------------------------------------------------
 
 
-def arange(start: Any, end: Any, step: Any) -> Any:
-    return start + step * np.arange(_steps(start, end, step, math.ceil))
+def arange(start: Any, step: Any, call: Call) -> Any:
+    return start + step * np.arange(below_end(call.arguments))
 
 
-def value_range(start: Any, end: Any, step: Any) -> Any:
-    return start + step * np.arange(_steps(start, end, step, math.floor) + 1)
+def value_range(start: Any, step: Any, call: Call) -> Any:
+    return start + step * np.arange(up_to_end(call.arguments))
 
 
-def _steps(start: Any, end: Any, step: Any, rounding: Any) -> int:
-    return max(int(rounding((float(end) - float(start)) / float(step))), 0) if step else 0
+def below_end(arguments: Mapping[str, Any]) -> int:
+    """The length of start, start + step, ... below end."""
+    return max(math.ceil(_steps(arguments)), 0)
+
+
+def up_to_end(arguments: Mapping[str, Any]) -> int:
+    """The length of start, start + step, ... up to end, which belongs to it."""
+    return max(math.floor(_steps(arguments)) + 1, 0)
+
+
+def _steps(arguments: Mapping[str, Any]) -> float:
+    """The steps from start to end, in double as the operators count them. Raises Undefined where there is no number."""
+    start, end, step = (_in_double(arguments, n) for n in ("start", "end", "step"))
+    many = (end - start) / step if step else math.nan
+    if not math.isfinite(many):
+        raise Undefined(f"there is no number of steps of {step:g} from {start:g} to {end:g}")
+    return many
+
+
+def _in_double(arguments: Mapping[str, Any], name: str) -> float:
+    """An aclScalar as ToDouble gives it: rounded to its own dtype first, where it has one."""
+    given = arguments.get(name)
+    if not isinstance(given, Attribute) or isinstance(given.value, (str, tuple, complex)):
+        raise Undefined(f"{name} is no real number")
+    if given.dtype is None:
+        return float(given.value)
+    return float(round_to(np.asarray([given.value]), given.dtype)[0])
 
 
 def linspace(start: Any, end: Any, steps: Any) -> Any:
@@ -95,16 +121,11 @@ def linspace(start: Any, end: Any, steps: Any) -> Any:
     return np.where(places < int(steps) // 2, float(start) + gap * places, float(end) - gap * back)
 
 
-def _length(made: Any) -> Any:
-    names = ("start", "end", "step")
-
+def _length(count: Callable[[Arguments], int]) -> OutputRule:
     def rule(arguments: Arguments) -> tuple[str, Shape] | None:
-        start, end, step = (attribute_value(arguments, n) for n in names)
-        if start is None or end is None or not step:
-            return None
-        words = [scalar_dtype(arguments.get(n)) for n in names]
+        words = [scalar_dtype(arguments.get(n)) for n in ("start", "end", "step")]
         whole = all(w is not None and DTYPES[w].kind in ("int", "uint", "bool") for w in words)
-        return "int64" if whole else "float32", (made(start, end, step).size,)
+        return "int64" if whole else "float32", (count(arguments),)
 
     return rule
 
@@ -159,14 +180,14 @@ OPERATORS = (
         "aclnnArange",
         arange,
         summary="out = start, start + step, ... below end",
-        outputs={"out": _length(arange)},
+        outputs={"out": _length(below_end)},
         sample_attributes={"start": 0.0, "end": 8.0, "step": 0.5},
     ),
     _operator(
         "aclnnRange",
         value_range,
         summary="out = start, start + step, ... up to end",
-        outputs={"out": _length(value_range)},
+        outputs={"out": _length(up_to_end)},
         sample_attributes={"start": 0.0, "end": 8.0, "step": 0.5},
     ),
     _operator(

@@ -314,10 +314,10 @@ def _same(self: Any, *_rest: Any) -> Any:
 
 def _index_made(self: Any, indices: Any) -> Any:
     if any(i.dtype == "bool" for i in indices):
-        raise ValueError("how many elements a mask has is in its data")
+        raise Undefined("how many elements a mask has is in its data")
     shape = broadcast_shape(*(i.shape for i in indices))
     if shape is None:
-        raise ValueError("the indices do not broadcast")
+        raise Undefined("the indices do not broadcast")
     return self.dtype, (*shape, *self.shape[len(indices) :])
 
 
@@ -331,7 +331,7 @@ def _bag_made(
     _padding: Any,
 ) -> list[Any]:  # fmt: skip
     if mode not in _BAG_MODES:
-        raise ValueError(f"mode {mode}")
+        raise Undefined(f"mode {mode}")
     count = offsets.shape[0] - int(bool(last))
     most = (count, weight.shape[1]) if mode not in (0, 1) else (count,)
     own = [indices.shape, (count,), most]

@@ -278,7 +278,7 @@ def along(self: Any, dim: Any, index: Any) -> tuple[Any, ...]:
 def _along(self: Any, dim: Any, index: Any) -> tuple[Any, ...]:
     axis = axis_of(dim, self.ndim)
     if index.ndim != self.ndim:
-        raise ValueError("self and index differ in rank")
+        raise Undefined("self and index differ in rank")
     made: list[Any] = list(np.indices(index.shape, sparse=True))
     made[axis] = index
     return tuple(made)
@@ -314,7 +314,7 @@ def _written(self: Any, places: tuple[Any, ...], source: Any, reduce: Any) -> An
         # Booleans add as or, multiply as and: NumPy's own sums of bool do so.
         (np.add if reduce == 1 else np.multiply).at(made, places, source)
     else:
-        raise ValueError(f"reduce {reduce} is not known")
+        raise Undefined(f"reduce {reduce} is not known")
     return made
 
 

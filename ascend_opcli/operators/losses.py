@@ -52,7 +52,7 @@ def spread(grad: Any, slope: Any, reduction: Any, most: int = _SUM) -> Any:
     _known(reduction, most)
     made = grad * slope
     if reduction == MEAN:
-        return made / max(slope.size, 1)
+        return made / max(made.size, 1)
     return made / slope.shape[0] if reduction == _BATCH_MEAN else made
 
 
@@ -130,21 +130,36 @@ def kl_div_target_slope(self: Any, target: Any, log_target: Any) -> Any:
 # --- rows -----------------------------------------------------------------------------------------------------
 
 
-def _output(least: int, arguments: Arguments) -> tuple[str, Shape] | None:
-    specs = [first_spec(arguments.get(name)) for name in ("self", "target")]
-    shape = broadcast_shape(*(s.shape for s in specs if s is not None))
-    if specs[0] is None or specs[1] is None or shape is None:
+def _meeting(names: tuple[str, ...], arguments: Arguments) -> tuple[str, Shape] | None:
+    """The promoted dtype and the broadcast shape of some inputs, all of which are there."""
+    specs = [s for s in (first_spec(arguments.get(name)) for name in names) if s is not None]
+    shape = broadcast_shape(*(s.shape for s in specs))
+    return (
+        (promote(*(s.dtype for s in specs)), shape)
+        if len(specs) == len(names) and shape is not None
+        else None
+    )
+
+
+def _output(least: int, typed: tuple[str, ...], arguments: Arguments) -> tuple[str, Shape] | None:
+    made, word = _meeting(("self", "target"), arguments), _meeting(typed, arguments)
+    if made is None or word is None:
         return None
-    word = promote(specs[0].dtype, specs[1].dtype)
     one = attribute_value(arguments, "reduction") in (MEAN, _SUM, _BATCH_MEAN)
-    return word, (1,) * least if one else shape
+    return word[0], (1,) * least if one else made[1]
 
 
 def _forward(
-    function: Callable[..., Any], text: str, *, out: str = "out", least: int = 0, **rest: Any
+    function: Callable[..., Any],
+    text: str,
+    *,
+    out: str = "out",
+    least: int = 0,
+    typed: tuple[str, ...] = ("self", "target"),
+    **rest: Any,
 ) -> Row:
-    """``least`` is the documented least rank of the output: a reduced one has this rank."""
-    return row(function, text, elementwise=False, outputs={out: partial(_output, least)}, **rest)
+    """A reduced output has the rank ``least``, its dtype is that of ``typed``."""
+    return row(function, text, elementwise=False, outputs={out: partial(_output, least, typed)}, **rest)
 
 
 def _as_target(slope: Any, target: Any) -> Any:
@@ -153,9 +168,16 @@ def _as_target(slope: Any, target: Any) -> Any:
     return slope
 
 
-def _backward(function: Callable[..., Any], text: str, out: str, **rest: Any) -> Row:
-    rules: dict[str, OutputRule] = {out: like("self")}
-    return row(function, text, elementwise=False, outputs=rules, **rest)
+def _backward(function: Callable[..., Any], text: str, out: str, rule: OutputRule, **rest: Any) -> Row:
+    return row(function, text, elementwise=False, outputs={out: rule}, **rest)
+
+
+def _typed_as_target(arguments: Arguments) -> tuple[str, Shape] | None:
+    made, target = like("self")(arguments), first_spec(arguments.get("target"))
+    return (target.dtype, made[1]) if made is not None and target is not None else None
+
+
+_OF_ALL = partial(_meeting, ("gradOutput", "self", "target"))
 
 
 _CLAMPED = (
@@ -171,14 +193,14 @@ FORWARD: Mapping[str, Row] = {
     "L1Loss": _forward(
         lambda s, t, reduction=1: reduced(np.abs(s - t), reduction), "out = |self - target|, reduced"
     ),
-    **dict.fromkeys(
-        ("MseLoss", "MseLossOut"),
-        _forward(
+    **{
+        name: _forward(
             lambda s, t, reduction=1: reduced((s - t) * (s - t), reduction),
             "out = (self - target)^2, reduced",
-            least=1,
-        ),
-    ),
+            least=least,
+        )
+        for name, least in (("MseLoss", 0), ("MseLossOut", 1))
+    },
     "SmoothL1Loss": _forward(
         lambda s, t, reduction=1, beta=1.0: reduced(smooth_l1(s, t, beta), reduction),
         "result = d^2 / (2 beta) where d = |self - target| < beta, else d - beta / 2, reduced",
@@ -194,6 +216,7 @@ FORWARD: Mapping[str, Row] = {
     "BinaryCrossEntropyWithLogits": _forward(
         lambda s, t, weight, pos, reduction=1: reduced(logits_entropy(s, t, weight, pos), reduction),
         "out = weight (posWeight target ln(1 + e^-self) + (1 - target) ln(1 + e^self)), reduced",
+        typed=("target",),
         data=(None, _T, _T, _T),
     ),
     "KlDiv": _forward(
@@ -204,7 +227,6 @@ FORWARD: Mapping[str, Row] = {
     "SoftMarginLoss": _forward(
         lambda s, t, reduction=1: reduced(softplus(-t * s), reduction),
         "out = ln(1 + exp(-target self)), reduced",
-        least=1,
     ),
 }
 
@@ -213,21 +235,25 @@ BACKWARD: Mapping[str, Row] = {
         lambda grad, s, t, reduction=1: spread(grad, sign(s - t), reduction),
         "gradInput = gradOutput sign(self - target), divided by their number for mean",
         "gradInput",
+        _OF_ALL,
     ),
     "MseLossBackward": _backward(
         lambda grad, s, t, reduction=1: spread(grad, 2 * (s - t), reduction),
         "out = 2 gradOutput (self - target), divided by their number for mean",
         "out",
+        _OF_ALL,
     ),
     "SmoothL1LossBackward": _backward(
         lambda grad, s, t, reduction=1, beta=1.0: spread(grad, smooth_l1_slope(s, t, beta), reduction),
         "gradInput = gradOut d / beta where |d| < beta, d = self - target, else gradOut sign(d)",
         "gradInput",
+        partial(_meeting, ("gradOut", "self", "target")),
     ),
     "BinaryCrossEntropyBackward": _backward(
         lambda grad, s, t, weight, reduction=1: spread(grad, cross_entropy_slope(s, t, weight), reduction),
         "out = gradOutput weight (self - target) / (self (1 - self))",
         "out",
+        like("self"),
         data=(None, _P, _T, _T),
     ),
     "BinaryCrossEntropyWithLogitsBackward": _backward(
@@ -236,6 +262,7 @@ BACKWARD: Mapping[str, Row] = {
         ),
         "out = gradOutput weight ((1 - target) sigmoid(self) - posWeight target sigmoid(-self))",
         "out",
+        _typed_as_target,
         data=(None, None, _T, _T, _T),
     ),
     "BinaryCrossEntropyWithLogitsTargetBackward": _backward(
@@ -244,6 +271,7 @@ BACKWARD: Mapping[str, Row] = {
         ),
         "gradTarget = gradOutput weight (posWeight ln(1 + e^-self) - ln(1 + e^self))",
         "gradTarget",
+        _typed_as_target,
         data=(None, None, _T, _T, _T),
     ),
     "KlDivBackward": _backward(
@@ -252,12 +280,14 @@ BACKWARD: Mapping[str, Row] = {
         ),
         "out = -gradOutput target, or -gradOutput e^target where logTarget" + _BATCH,
         "out",
+        like("self"),
         data=(None, None, _P),
     ),
     "SoftMarginLossBackward": _backward(
         lambda grad, s, t, reduction=1: spread(grad, -t * sigmoid(-t * s), reduction),
         "out = -gradOutput target sigmoid(-target self)",
         "out",
+        _OF_ALL,
     ),
     "KlDivTargetBackward": _backward(
         lambda grad, s, t, reduction=1, logTarget=False: _as_target(
@@ -265,6 +295,7 @@ BACKWARD: Mapping[str, Row] = {
         ),
         "gradTarget = gradOutput (ln(target) - self + 1), or gradOutput e^target (target - self + 1) where logTarget",
         "gradTarget",
+        like("target"),
         data=(None, None, _P),
     ),
 }

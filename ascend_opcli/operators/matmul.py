@@ -12,7 +12,7 @@ import numpy as np
 
 from ascend_opcli.model import Shape
 from ascend_opcli.operators.fills import cast
-from ascend_opcli.operators.operator import Divergence, broadcast_shape
+from ascend_opcli.operators.operator import Divergence, Undefined, broadcast_shape
 from ascend_opcli.operators.promotion import promote
 from ascend_opcli.operators.structured import declare
 
@@ -27,7 +27,7 @@ def product_shape(first: Shape, second: Shape) -> Shape:
     right = second if len(second) > 1 else (*second, 1)
     batch = broadcast_shape(left[:-2], right[:-2])
     if batch is None or left[-1] != right[-2]:
-        raise ValueError("the shapes do not fit")
+        raise Undefined("the shapes do not fit")
     rows = left[-2:-1] if len(first) > 1 else ()
     columns = right[-1:] if len(second) > 1 else ()
     return (*batch, *rows, *columns)
@@ -71,7 +71,7 @@ def _factor(value: Any, values: Any) -> Any:
     if values.dtype.kind not in "biu":
         return value
     if value != int(value):
-        raise ValueError(f"how {value} scales integers is not defined")
+        raise Undefined(f"how {value} scales integers is not defined")
     return int(value)
 
 

@@ -62,11 +62,16 @@ def _time(self: Any, weight: Any, bias: Any, pad: Any, _cubeMathType: Any) -> An
 def _time_shape(self: Any, weight: Any, _bias: Any, pad: Any, _cubeMathType: Any) -> Any:
     length = self.shape[0] + 2 * int(pad) - weight.shape[0] + 1
     if length < 0:
-        raise ValueError("the weight is longer than the padded time")
+        raise Undefined("the weight is longer than the padded time")
     return self.dtype, (length, self.shape[1], weight.shape[2])
 
 
 _DSTS = {1: "float16", 27: "bfloat16"}
+
+
+def _anti_quant_made(x: Any, dst: Any) -> Any:
+    eight = (*x.shape[:-1], x.shape[-1] * 8)  # an int32 holds eight int4
+    return _DSTS[int(dst)], eight if x.dtype == "int32" else x.shape
 
 
 def _anti_quant(x: Any, scale: Any, offset: Any, _dstType: Any, sqrtMode: Any) -> Any:
@@ -95,7 +100,7 @@ OPERATORS = (
             _time_shape, sample_shape=(5, 2, 3), sample_attributes={"pad": 1, "cubeMathType": 0},
             short={"weight": lambda dtype, shape: (dtype, (2, shape[2], 4)), "bias": lambda dtype, _s: (dtype, (4,))}),
     declare("AscendAntiQuant", _anti_quant, "y = (x + offset) scale, times scale again where sqrtMode is set",
-            lambda x, _scale, _offset, dst, _sqrt: (_DSTS[int(dst)], x.shape),
+            lambda x, _scale, _offset, dst, _sqrt: _anti_quant_made(x, dst),
             short={"x": lambda _d, shape: ("int8", shape),
                    **dict.fromkeys(("scale", "offset"), lambda _d, shape: ("float32", shape[-1:]))},
             sample_attributes={"dstType": 1, "sqrtMode": False}),

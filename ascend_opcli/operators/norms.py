@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ascend_opcli.model import Shape
-from ascend_opcli.operators.operator import Divergence, uniform
+from ascend_opcli.model import Call, Shape, Tensor
+from ascend_opcli.operators.operator import Divergence, Undefined, uniform
+from ascend_opcli.operators.promotion import promote
 from ascend_opcli.operators.special import sigmoid
 from ascend_opcli.operators.structured import declare, ints
 
@@ -19,7 +20,7 @@ def _mean(values: Any, axes: tuple[int, ...]) -> Any:
 
 def _last(values: Any, count: int) -> tuple[int, ...]:
     if not 0 < count <= values.ndim:
-        raise ValueError(f"{count} trailing axes of rank {values.ndim}")
+        raise Undefined(f"{count} trailing axes of rank {values.ndim}")
     return tuple(range(values.ndim - count, values.ndim))
 
 
@@ -102,7 +103,7 @@ def _layer_slope(
 ) -> Any:
     wanted = [dtypes.get(n) is not None for n in ("gradInputOut", "gradWeightOut", "gradBiasOut")]
     if any(asked and not int(on) for asked, on in zip(wanted, mask, strict=True)):
-        raise ValueError("outputMask leaves an output unwritten")
+        raise Undefined("outputMask leaves an output unwritten")
     axes = _last(input, len(ints(normalized)))
     scale = _column(rstd, input, axes)
     straight = (input - _column(mean, input, axes)) * scale
@@ -148,7 +149,7 @@ def _group_norm(
     self: Any, gamma: Any, beta: Any, N: Any, C: Any, HxW: Any, group: Any, eps: Any
 ) -> tuple[Any, Any, Any]:
     if (int(N), int(C), int(N) * int(C) * int(HxW)) != (*self.shape[:2], self.size):
-        raise ValueError("N, C and HxW are not those of self")
+        raise Undefined("N, C and HxW are not those of self")
     return _group(self, gamma, beta, group, eps)
 
 
@@ -164,8 +165,16 @@ def _stats(input: Any, eps: Any) -> tuple[Any, Any]:
     return mean.reshape(-1), rstd.reshape(-1)
 
 
-def _sums(x: Any) -> tuple[Any, Any]:
-    return x.sum((0, 2, 3), dtype=x.dtype), (x * x).sum((0, 2, 3), dtype=x.dtype)
+def _channel(format: str) -> int:
+    """The axis of the channels."""
+    return -1 if format in ("NHWC", "NDHWC") else 1
+
+
+def _sums(x: Any, call: Call) -> tuple[Any, Any]:
+    given = call.arguments["x"]
+    rows = np.moveaxis(x, _channel(given.spec.format if isinstance(given, Tensor) else "NCHW"), 0)
+    rows = rows.reshape(rows.shape[0], -1)
+    return rows.sum(1, dtype=x.dtype), (rows * rows).sum(1, dtype=x.dtype)
 
 
 # --- inference and declarations -------------------------------------------------------------------------------
@@ -189,8 +198,10 @@ def _layer_made(input: Any, normalized: Any, *_rest: Any) -> Any:
     return [(input.dtype, input.shape), row, row]
 
 
-def _group_made(self: Any, group: Any) -> Any:
-    return [(self.dtype, self.shape), *[(self.dtype, (self.shape[0], int(group)))] * 2]
+def _group_made(self: Any, group: Any, gamma: Any = None) -> Any:
+    """The statistics have the dtype of gamma where it is wider than the input's."""
+    word = self.dtype if gamma is None else promote(self.dtype, gamma.dtype)
+    return [(self.dtype, self.shape), *[(word, (self.shape[0], int(group)))] * 2]
 
 
 def _width(dtype: str, shape: Shape) -> tuple[str, Shape]:
@@ -268,13 +279,13 @@ OPERATORS = (
             lambda self, _gamma, _beta, _N, _C, _HxW, group, _eps: _group_made(self, group),
             sample_attributes={"N": 2, "C": 6, "HxW": 5, "group": 3, "eps": 1e-5}, **_GROUPS),
     declare("GroupNormSilu", group_silu, "out = silu of the norm of each group of channels, times gamma, plus beta",
-            lambda self, _gamma, _beta, group, _eps: _group_made(self, group),
+            lambda self, gamma, _beta, group, _eps: _group_made(self, group, gamma),
             sample_attributes={"group": 3, "eps": 1e-5}, **_GROUPS),
     declare("GroupNormSiluV2", group_silu, "out = the norm of each group of channels, then silu where activateSilu",
-            lambda self, _gamma, _beta, group, _eps, _silu: _group_made(self, group), defaults={},
+            lambda self, gamma, _beta, group, _eps, _silu: _group_made(self, group, gamma), defaults={},
             sample_attributes={"group": 3, "eps": 1e-5, "activateSilu": True}, **_GROUPS),
     declare("BatchNormStats", _stats, "mean and invstd = 1 / sqrt(variance + eps) of each channel",
             lambda input, _eps: [("float32", input.shape[1:2])] * 2, sample_attributes={"eps": 1e-5}),
     declare("BatchNormReduce", _sums, "sum and squareSum of each channel",
-            lambda x: [("float32", x.shape[1:2])] * 2, sample_shape=(2, 3, 4, 5)),
+            lambda x: [("float32", (x.shape[_channel(x.format)],))] * 2, sample_shape=(2, 3, 4, 5)),
 )  # fmt: skip

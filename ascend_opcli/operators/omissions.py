@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Attribute, Bound, Call, Shape, Tensor
-from ascend_opcli.operators.evaluate import Arrays, ReferenceFailure, unshaped
+from ascend_opcli.operators.evaluate import Arrays, unshaped
 from ascend_opcli.operators.expression import Expression
+from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors import layout
 from ascend_opcli.tensors.dtypes import DTYPES, round_to, widen

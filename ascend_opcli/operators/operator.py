@@ -32,7 +32,7 @@ OutputRule = Callable[[Arguments], "tuple[str, Shape] | None"]
 """Dtype and shape of an output; None where the inputs do not settle it."""
 
 
-class Undefined(Exception):
+class Undefined(ValueError):
     """A reference raises this for a call whose result the operator does not define; the message says why."""
 
 

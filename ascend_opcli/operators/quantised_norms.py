@@ -61,7 +61,7 @@ def _rms_v3(
     y, rstd = norms.rms(x, gamma.reshape(-1), eps)
     y = y if beta is None else y + beta.reshape(-1)
     made = _steps(y, scale, offset, bool(div), unpacked(dtypes["y"]))
-    return made, rstd[..., 0] if bool(wanted) else None
+    return made, rstd if bool(wanted) else None
 
 
 def _add_layer(
@@ -214,7 +214,8 @@ OPERATORS = (
             data={"scales1": _SCALES, "scales2Optional": _SCALES}, defaults={},
             sample_attributes={"axis": -1, "divMode": True, **_EPS}),
     declare("RmsNormQuantV3", _rms_v3, f"y = round((a + beta) / scale + offset), or of the product; {_RMS}",
-            lambda x, *_rest: [("int8", x.shape), _lead(x)], standard="quant", defaults={}, data={"scale": _SCALES},
+            lambda x, *_rest: [("int8", x.shape), ("float32", (*x.shape[:-1], 1))], standard="quant", defaults={},
+            data={"scale": _SCALES},
             short={"gamma": _width, "scale": _one, "offsetOptional": _one, "betaOptional": _width},
             sample_attributes={"divMode": True, "outputRstd": True, **_EPS}),
     declare("AddLayerNormQuant", _add_layer,

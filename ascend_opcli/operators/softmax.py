@@ -51,7 +51,7 @@ def _with_bias(x: Any, mask: Any, bias: Any, scale: Any, _mode: Any) -> Any:
     if mask is not None:
         windows = mask.size // max(rows * columns, 1)
         if x.ndim == 5 and windows != x.shape[1]:
-            raise ValueError("attenMaskOptional has not one matrix for each window")
+            raise Undefined("attenMaskOptional has not one matrix for each window")
         split = made.reshape(-1, windows, heads, rows, columns)
         made = (split + mask.reshape(windows, 1, rows, columns)).reshape(x.shape)
     return softmax(made + bias.reshape(heads, rows, columns), -1)
@@ -59,7 +59,7 @@ def _with_bias(x: Any, mask: Any, bias: Any, scale: Any, _mode: Any) -> Any:
 
 def _windows(dtype: str, shape: Shape) -> tuple[str, Shape]:
     if len(shape) != 5:
-        raise ValueError(
+        raise Undefined(
             "it has one matrix for each window of x, and only a rank of 5 tells how many there are"
         )
     return dtype, (shape[1], *shape[-2:])

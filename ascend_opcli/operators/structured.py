@@ -152,7 +152,7 @@ def axis_of(dim: Any, rank: int) -> int:
     """An axis from the front. Raises ValueError where there is none."""
     place, rank = int(dim), max(rank, 1)
     if not -rank <= place < rank:
-        raise ValueError(f"axis {place} does not exist in rank {rank}")
+        raise Undefined(f"axis {place} does not exist in rank {rank}")
     return place % rank
 
 
@@ -160,7 +160,7 @@ def axes_of(dims: Any, rank: int) -> tuple[int, ...]:
     """Axes from the front, all of them where none is named."""
     made = tuple(axis_of(d, rank) for d in ints(dims)) or tuple(range(max(rank, 1)))
     if len(set(made)) != len(made):
-        raise ValueError("an axis is named twice")
+        raise Undefined("an axis is named twice")
     return made
 
 

@@ -6,7 +6,8 @@ import dataclasses
 
 from ascend_opcli.errors import OpcliError
 from ascend_opcli.model import Call, Case, Outcome, StandardChoice, Word
-from ascend_opcli.operators.evaluate import ReferenceFailure, golden
+from ascend_opcli.operators.evaluate import golden
+from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.verification.verdict import judge_outputs
 

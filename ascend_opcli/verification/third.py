@@ -13,7 +13,8 @@ import numpy as np
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Call, Case, Outcome, OutputReport, StandardChoice, TensorSpec
 from ascend_opcli.operators.custom import resolve
-from ascend_opcli.operators.evaluate import Arrays, ReferenceFailure, host_result, host_run
+from ascend_opcli.operators.evaluate import Arrays, host_result, host_run
+from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.in_blocks import host_outputs, obstacle
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors import exchange, files

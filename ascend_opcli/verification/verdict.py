@@ -24,7 +24,8 @@ from ascend_opcli.model import (
     Verdict,
     Word,
 )
-from ascend_opcli.operators.evaluate import Golden, ReferenceFailure
+from ascend_opcli.operators.evaluate import Golden
+from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.status.message_pattern import pattern
 from ascend_opcli.tensors.dtypes import spacing

@@ -12,7 +12,7 @@ from operator_calls import Both, run, tensor
 
 from ascend_opcli.operators import catalogued
 from ascend_opcli.operators.class_losses import OPERATORS
-from ascend_opcli.operators.evaluate import UndefinedResult
+from ascend_opcli.operators.fitting import UndefinedResult
 
 try:
     import torch

@@ -16,8 +16,9 @@ from ascend_opcli.model import Attribute, Generator, Tensor, TensorSpec
 from ascend_opcli.operators.catalog import UnknownOperator, find, operators
 from ascend_opcli.operators.contract import predict
 from ascend_opcli.operators.custom import is_code, resolve, with_code
-from ascend_opcli.operators.evaluate import BLOCK, ReferenceFailure, golden, host_result
+from ascend_opcli.operators.evaluate import BLOCK, golden, host_result
 from ascend_opcli.operators.expression import compile_expression
+from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.products import product
 from ascend_opcli.operators.signature import find as find_signature
 from ascend_opcli.operators.signature import parse

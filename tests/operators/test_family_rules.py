@@ -24,8 +24,9 @@ from operator_calls import identical, run, tensor
 from ascend_opcli.model import Attribute, Fill, Generator, TensorSpec
 from ascend_opcli.operators import catalog, catalogued
 from ascend_opcli.operators.contract import predict
-from ascend_opcli.operators.evaluate import BLOCK, UndefinedResult
+from ascend_opcli.operators.evaluate import BLOCK
 from ascend_opcli.operators.families import Row, build, declare, row, taken
+from ascend_opcli.operators.fitting import UndefinedResult
 from ascend_opcli.operators.promotion import operand, promote, scalar_word, to_float, with_scalar
 from ascend_opcli.operators.special import erf, erfc, erfinv, normal_cdf, sigmoid, softplus
 

@@ -12,7 +12,7 @@ from operator_calls import Both, run, tensor
 
 from ascend_opcli.model import Attribute
 from ascend_opcli.operators import catalogued
-from ascend_opcli.operators.evaluate import UndefinedResult
+from ascend_opcli.operators.fitting import UndefinedResult
 from ascend_opcli.operators.fused_products import OPERATORS
 
 try:

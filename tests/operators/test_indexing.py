@@ -10,7 +10,7 @@ from family_calls import both, call_of, ordinary
 from operator_calls import Both, run, tensor
 
 from ascend_opcli.operators import catalogued
-from ascend_opcli.operators.evaluate import UndefinedResult
+from ascend_opcli.operators.fitting import UndefinedResult
 from ascend_opcli.operators.indexing import OPERATORS
 
 try:

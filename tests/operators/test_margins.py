@@ -9,7 +9,7 @@ import pytest
 from operator_calls import Both, run, tensor
 
 from ascend_opcli.model import Attribute
-from ascend_opcli.operators.evaluate import UndefinedResult
+from ascend_opcli.operators.fitting import UndefinedResult
 from ascend_opcli.operators.margins import OPERATORS
 
 ALL = {op.name.removeprefix("aclnn"): op for op in OPERATORS}

@@ -11,7 +11,7 @@ from family_calls import both, call_of, flat, ordinary
 from operator_calls import Both, run, tensor
 
 from ascend_opcli.operators import catalogued
-from ascend_opcli.operators.evaluate import UndefinedResult
+from ascend_opcli.operators.fitting import UndefinedResult
 from ascend_opcli.operators.optimisers import OPERATORS
 
 try:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from operator_calls import run, tensor
 
 from ascend_opcli.operators import catalogued
-from ascend_opcli.operators.evaluate import UndefinedResult
+from ascend_opcli.operators.fitting import UndefinedResult
 from ascend_opcli.operators.ordering import OPERATORS
 
 try:

@@ -13,7 +13,7 @@ from operator_calls import run, tensor
 
 from ascend_opcli.model import Attribute
 from ascend_opcli.operators import catalogued, normalised, pooling, renorms
-from ascend_opcli.operators.evaluate import UndefinedResult
+from ascend_opcli.operators.fitting import UndefinedResult
 
 try:
     import torch

@@ -20,7 +20,8 @@ from ascend_opcli.operators import (
     quantised_matmul,
     quantised_norms,
 )
-from ascend_opcli.operators.evaluate import UndefinedResult, golden
+from ascend_opcli.operators.evaluate import golden
+from ascend_opcli.operators.fitting import UndefinedResult
 from ascend_opcli.tensors.dtypes import DTYPES
 from ascend_opcli.verification.choice import choose
 from ascend_opcli.verification.judge import judge_output

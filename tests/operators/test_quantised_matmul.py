@@ -12,7 +12,8 @@ from operator_calls import arguments, call_of, run, tensor
 
 from ascend_opcli.operators.catalog import find
 from ascend_opcli.operators.contract import predict
-from ascend_opcli.operators.evaluate import UndefinedResult, golden
+from ascend_opcli.operators.evaluate import golden
+from ascend_opcli.operators.fitting import UndefinedResult
 
 try:
     import torch

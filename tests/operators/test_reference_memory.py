@@ -14,7 +14,8 @@ from ascend_opcli.model import Attribute, Call, Case, Where
 from ascend_opcli.operators import class_losses
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.catalog import find, operators
-from ascend_opcli.operators.evaluate import ReferenceFailure, golden
+from ascend_opcli.operators.evaluate import golden
+from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.operator import Arguments, Operator
 
 

@@ -278,7 +278,7 @@ def test_a_mean_of_another_input_is_told():
     ],
 )  # fmt: skip
 def test_what_has_no_defined_result_is_not_judged(name, given):
-    from ascend_opcli.operators.evaluate import ReferenceFailure
+    from ascend_opcli.operators.fitting import ReferenceFailure
 
     with pytest.raises(ReferenceFailure):
         called(name, **given)

@@ -16,7 +16,8 @@ from operator_calls import call_of as made_call
 from ascend_opcli.model import Attribute
 from ascend_opcli.operators import catalogued
 from ascend_opcli.operators.catalog import find, operators
-from ascend_opcli.operators.evaluate import ReferenceFailure, UndefinedResult, golden
+from ascend_opcli.operators.evaluate import golden
+from ascend_opcli.operators.fitting import ReferenceFailure, UndefinedResult
 from ascend_opcli.operators.windows import OPERATORS
 
 try:

@@ -25,7 +25,8 @@ from ascend_opcli.model import (
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.catalogued import Documented, Entry, documented
 from ascend_opcli.operators.contract import OnProduct, Refusal, predict, unchecked
-from ascend_opcli.operators.evaluate import ReferenceFailure, golden
+from ascend_opcli.operators.evaluate import golden
+from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.generic import KernelColumns
 from ascend_opcli.operators.operator import Arguments, Default, Operator, first_spec
 from ascend_opcli.operators.products import DEFAULT_PRODUCT, PRODUCTS

@@ -8,7 +8,9 @@ from typing import Any
 from ascend_opcli.casefile.new.calls import Calls, filled
 from ascend_opcli.casefile.new.groups import Group, Point, case_of
 from ascend_opcli.errors import UsageError
+from ascend_opcli.operators.contract import Refusal, predict
 from ascend_opcli.operators.operator import first_spec
+from ascend_opcli.status.codes import name_of
 
 Commented = tuple[str, dict[str, Any]]
 """What a case is for, and its mapping."""
@@ -78,9 +80,13 @@ def _empty(calls: Calls, dtype: str) -> Iterator[Commented]:
 
 
 def _null(calls: Calls, dtype: str) -> Iterator[Commented]:
-    needed = [p for p in calls.operator.signature.inputs if not p.optional]
-    if needed:
-        case = case_of(calls, Group(f"null-{needed[0].name}", "", (Point(dtype, calls.base_shape),)))
-        case.setdefault("inputs", {})[needed[0].name] = None
-        case["expect"] = {"status": "ACLNN_ERR_PARAM_NULLPTR"}
-        yield "A pointer that must not be null.", case
+    """The first input whose null pointer the contract refuses, with its status."""
+    arguments = calls.make(dtype, calls.base_shape) or {}
+    for param in calls.operator.signature.inputs:
+        refused = predict(calls.operator, {**arguments, param.name: None}, calls.product)
+        if not param.optional and isinstance(refused, Refusal):
+            case = case_of(calls, Group(f"null-{param.name}", "", (Point(dtype, calls.base_shape),)))
+            case.setdefault("inputs", {})[param.name] = None
+            case["expect"] = {"status": name_of(refused.status)}
+            yield "A pointer that must not be null.", case
+            return
