@@ -56,10 +56,13 @@ def _rounded_integers(x: Any, places: int) -> Any:
 
 
 def _sinc(x: Any, *, word: str) -> Any:
-    # The kernel multiplies in float32, whose rounding and whose overflow the sine then sees.
-    held = in_float32(x, word)
-    scaled = (held * held.dtype.type(math.pi)).astype(x.dtype)
-    return np.where(x == 0, x.dtype.type(1), np.sin(scaled) / np.where(x == 0, x.dtype.type(1), scaled))
+    scaled = x * math.pi
+    made = np.where(x == 0, x.dtype.type(1), np.sin(scaled) / np.where(x == 0, x.dtype.type(1), scaled))
+    if x.dtype.kind == "c":
+        return made
+    # The kernel multiplies in float32: the sine of its infinity is NaN.
+    beyond = np.isinf(in_float32(scaled, word))
+    return np.where(beyond, x.dtype.type(np.nan), made)
 
 
 def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ascend_opcli.model import Generator, Shape
 from ascend_opcli.operators.layout import along, first_of, index_add, part_for_each, replaced, slice_for_each
-from ascend_opcli.operators.operator import Undefined, broadcast_shape, like
+from ascend_opcli.operators.operator import Undefined, broadcast_shape
 from ascend_opcli.operators.structured import axis_of, declare
 
 _FIRST_TWO = Generator("integers", (0, 1))
@@ -298,6 +298,13 @@ def _interleave_slope(grad: Any, repeats: Any, axis: Any) -> Any:
     return np.moveaxis(made, 0, place)
 
 
+def _interleaved(grad: Any, repeats: Any, axis: Any) -> Any:
+    """One element for each of several repeats; a single one has its number of them in its data."""
+    place = axis_of(axis, len(grad.shape))
+    count = repeats.count if repeats.count != 1 else grad.shape[place]
+    return grad.dtype, (*grad.shape[:place], count, *grad.shape[place + 1 :])
+
+
 def _inverse(self: Any) -> Any:
     try:
         return np.linalg.inv(self)
@@ -413,7 +420,7 @@ OPERATORS = (
             sample_attributes={"scaleGradByFreq": False, "mode": 0, "sparse": False, "includeLastOffset": False,
                                "paddingIdx": -1}),
     declare("RepeatInterleaveGrad", _interleave_slope, "out = yGrad summed over the repeats of each element",
-            None, outputs={"out": like("yGrad")}, sample_shape=(2, 6),
+            _interleaved, sample_shape=(2, 6),
             short={"repeats": _indices(6)}, data={"repeats": Generator("choice", (1,))}, sample_attributes={"axis": 1}),
     declare("Inverse", _inverse, "out = the inverse of each matrix of self", _same,
             sample_shape=(2, 3, 3)),
