@@ -168,7 +168,7 @@ def result_shapes(operator: Operator, call: Call) -> dict[str, Shape | tuple[Sha
 def unshaped(operator: Operator, call: Call) -> Arrays:
     """What :func:`golden` holds of each output, in the shape that the reference gives."""
     made, kernel = _unshaped(operator, call)
-    sink = _Sink(call, list(made), kernel, exact=True, flat=False)
+    sink = _Sink(operator, call, list(made), kernel, exact=True, flat=False)
 
     def one(result: Any, spec: Any) -> np.ndarray:
         return sink.rounded_to(np.asarray(result), spec.dtype)
