@@ -11,7 +11,8 @@ import numpy as np
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Call, Case, Fill, FromFile, Outcome, StandardChoice, TensorSpec, Values
 from ascend_opcli.operators.choices import Held, held
-from ascend_opcli.operators.evaluate import Golden, ReferenceFailure
+from ascend_opcli.operators.evaluate import Golden
+from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors import files
 from ascend_opcli.tensors.data import generate, literals, not_held
