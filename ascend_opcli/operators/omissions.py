@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Attribute, Bound, Call, Shape, Tensor
-from ascend_opcli.operators.evaluate import Arrays, unshaped
+from ascend_opcli.operators.evaluate import unshaped
 from ascend_opcli.operators.expression import Expression
 from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.operator import Operator
@@ -61,11 +61,15 @@ class _Link:
 
 
 class Axis:
-    """One axis of a call, with all the tensors that have it. ``shapes`` are those of the call's own results."""
+    """Axis ``number`` of the parameter ``tensor``, with all the tensors that have it.
+
+    ``shapes`` are those of the call's own results.
+    """
 
     def __init__(self, run: _Run, first: Place, link: _Link, shapes: Mapping[str, Shape]) -> None:
         self._run, self._first, self._link, self.shapes = run, first, link, shapes
         self.size = run.shape(first)[first[2]]
+        self.tensor, _, self.number = first
         self._made: dict[int, list[Results]] = {}
 
     @property
@@ -121,7 +125,7 @@ def same(one: np.ndarray, other: np.ndarray) -> np.ndarray:
         return np.asarray((one == other) | near | ((one != one) & (other != other)))
 
 
-def axes(operator: Operator, call: Call, goldens: Arrays) -> Iterator[Axis]:
+def axes(operator: Operator, call: Call, goldens: Mapping[str, Any]) -> Iterator[Axis]:
     """Axes of a call that may be reduced, each with results of the call or of a shortened one.
 
     None of an elementwise operator, of a reference that is a case's own code, and of a call that is too large.
@@ -151,7 +155,7 @@ def corner(array: np.ndarray, shape: Shape) -> np.ndarray:
     return array[tuple(slice(dim) for dim in shape)]
 
 
-def _flat(arrays: Arrays) -> Results:
+def _flat(arrays: Mapping[str, Any]) -> Results:
     """Results by output and member, without axes of one element, which come and go."""
     made: dict[str, np.ndarray] = {}
     for name, result in arrays.items():

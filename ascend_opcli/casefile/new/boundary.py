@@ -8,6 +8,7 @@ from typing import Any
 from ascend_opcli.casefile.new.calls import Calls
 from ascend_opcli.casefile.new.groups import Group, Point, case_of, plain, tensor_of
 from ascend_opcli.casefile.new.smoke import Commented, first_dtype
+from ascend_opcli.casefile.new.tails import tails
 from ascend_opcli.model import Argument, Attribute, TensorSpec
 from ascend_opcli.operators.contract import NO_KERNEL, Variation, predict, refusals
 from ascend_opcli.operators.operator import Operator
@@ -33,6 +34,7 @@ def boundary(calls: Calls) -> Iterator[Commented]:
             point = (Point(dtype, shape),)
             said = "One element." if name == "one" else "No element."
             yield said, case_of(calls, Group(name, "", point))
+    yield from tails(calls, dtype)
     yield from _varied(calls, dtype)
 
 

@@ -18,6 +18,7 @@ from ascend_opcli.casefile.new.calls import Calls, size
 from ascend_opcli.casefile.new.groups import Group, Point, case_of
 from ascend_opcli.casefile.new.pairwise import pairwise
 from ascend_opcli.casefile.new.smoke import Commented, first_dtype
+from ascend_opcli.casefile.new.tails import tails
 from ascend_opcli.model import Shape
 from ascend_opcli.operators.formats import RANK_OF_FORMAT
 from ascend_opcli.operators.operator import Default
@@ -69,6 +70,7 @@ def ecosystem(
     yield from _halves(calls, points, failure)
     yield from _special_shapes(calls)
     yield from _special_values(calls, failure)
+    yield from tails(calls, dtype)
 
 
 def _key(point: Point) -> tuple[object, ...]:
