@@ -255,7 +255,8 @@ class Outcome:
     faults of the operator beside its status and numbers, a sentence each. ``skip`` says why nothing can be
     said about this call here, ``error`` that the surroundings failed. ``written`` marks, by output, the
     elements that no longer hold the poison, where some do. ``voice`` is what the kernel printed, ``log`` the
-    ERROR lines of the plog, ``served_by`` the library that held the entry points.
+    ERROR lines of the plog, ``served_by`` the library that held the entry points. ``again`` is what other calls of
+    the operator were found to do.
     """
 
     backend: str
@@ -271,11 +272,25 @@ class Outcome:
     voice: str = ""
     log: tuple[str, ...] = ()
     served_by: str = ""
+    again: tuple[Again, ...] = ()
 
     @property
     def has_status(self) -> bool:
         """Whether a status was observed: the device's, or what the host's contract says. Others give outputs alone."""
         return self.backend in ("host", "device")
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A fault of another call than the case's own: ``said`` is told after the numbers of that one.
+
+    ``outputs`` are reports of what failed there. ``seed`` draws the inputs, of that hash, again; None where none does.
+    """
+
+    said: str
+    outputs: tuple[OutputReport, ...] = ()
+    seed: int | None = None
+    inputs_sha256: str = ""
 
 
 # --- judgement ----------------------------------------------------------------------------------------------

@@ -12,11 +12,11 @@ from ascend_opcli.backends.candidate.requests import Draw, Finish, Finished, Pre
 from ascend_opcli.backends.candidate.timing import moves, timed_call
 from ascend_opcli.benchmarking.benches import About, How, NoTime
 from ascend_opcli.benchmarking.fingerprint import of_machine
-from ascend_opcli.model import Case, HostTimes, Outcome
+from ascend_opcli.model import Again, Case, HostTimes, Outcome
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.contract import unchecked
 from ascend_opcli.operators.operator import Operator
-from ascend_opcli.verification.second import fault
+from ascend_opcli.verification.second import Goldens, failed_outputs, fault
 
 SAME_INPUTS = "the inputs are the same in every sample: only real numbers that are drawn are changed"
 WHOLE_PROGRAM = "the time is that of the whole program: its start, the reading and the writing of its files"
@@ -86,19 +86,25 @@ class _Stage:
         outcome, timed = reply.outcome, reply.timed
         if timed is None or outcome.findings or outcome.error or outcome.skip:
             return outcome
-        found = [f"in the last timed call: {text}" for text in timed.findings] or self._wrong(reply)
-        return dataclasses.replace(outcome, findings=tuple(found))
+        found = tuple(f"in the last timed call: {text}" for text in timed.findings)
+        again = () if found else self._wrong(reply)
+        return dataclasses.replace(outcome, findings=found, again=again)
 
-    def _wrong(self, reply: Finished) -> list[str]:
+    def _wrong(self, reply: Finished) -> tuple[Again, ...]:
         """The last timed call, judged on the inputs that it had."""
         assert reply.timed is not None
         case, operator = self._case, self._operator
         call = timed_call(case, operator.signature, self._product, reply.index, reply.rounds)
-        wrong = fault(case, operator, call, reply.timed)
+        goldens = Goldens(operator)
+        wrong = fault(case, operator, call, reply.timed, goldens.of(call))
+        if wrong is None:
+            return ()
         own = make_call(case, operator.signature, self._product)
-        if not wrong or fault(case, operator, own, reply.outcome):
-            return []
-        return [f"WRONG AGAIN: in the last timed call, on inputs of another seed: {wrong}"]
+        if fault(case, operator, own, reply.outcome, goldens.of(own)) is not None:
+            return ()
+        where = "in the last timed call"
+        text = f"WRONG AGAIN: {where}, on inputs of another seed: {wrong.reason}"
+        return (Again(text, failed_outputs(wrong, where)),)
 
 
 def _outcome(reply: object) -> Outcome:

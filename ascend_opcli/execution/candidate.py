@@ -9,15 +9,16 @@ from ascend_opcli.backends.candidate.function import NAME
 from ascend_opcli.backends.candidate.probe import Way, other_inputs
 from ascend_opcli.execution.backend import differs, repeated
 from ascend_opcli.execution.shortcuts import Shortcuts, unmoved, wrong_outputs
-from ascend_opcli.model import Call, Case, Outcome, StandardChoice
+from ascend_opcli.model import Again, Call, Case, Outcome, StandardChoice, Verdict
 from ascend_opcli.operators.call import with_result_shapes
 from ascend_opcli.operators.contract import predict, unchecked
 from ascend_opcli.operators.derived import DataFailure
 from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.operator import Operator
-from ascend_opcli.verification.second import fault
+from ascend_opcli.verification.second import Goldens, failed_outputs, fault
 
 INVENTED = "the numbers of the case in reverse order"
+NEXT_SEED = "on inputs of the next seed"
 
 
 class ByCandidate:
@@ -54,11 +55,16 @@ class ByCandidate:
             return outcome
         notes = differs(operator, predict(operator, case.arguments, call.product), outcome)
         said = _Said([*outcome.findings], [*outcome.notes, *notes], outcome.voice)
-        said.findings += self._shortcuts.found(operator, case, call, outcome)
-        again = _Again(self._candidate, operator, case, call, outcome, self._standard)
+        goldens = Goldens(operator)
+        said.again += self._shortcuts.found(operator, case, call, outcome, goldens)
+        again = _Again(self._candidate, operator, case, call, outcome, self._standard, goldens)
         again.look(said, list(kept))
         return dataclasses.replace(
-            outcome, findings=tuple(said.findings), notes=tuple(said.notes), voice=said.voice
+            outcome,
+            findings=tuple(said.findings),
+            notes=tuple(said.notes),
+            voice=said.voice,
+            again=tuple(said.again),
         )
 
 
@@ -67,6 +73,11 @@ class _Said:
     findings: list[str]
     notes: list[str]
     voice: str
+    again: list[Again] = dataclasses.field(default_factory=list)
+
+    @property
+    def faults(self) -> bool:
+        return bool(self.findings or self.again)
 
 
 class _Again:
@@ -80,10 +91,11 @@ class _Again:
         call: Call,
         outcome: Outcome,
         standard: StandardChoice | None,
+        goldens: Goldens,
     ) -> None:
         self._candidate, self._operator = candidate, operator
         self._case, self._call, self._outcome = case, call, outcome
-        self._standard = standard
+        self._standard, self._goldens = standard, goldens
 
     def look(self, said: _Said, kept: list[str]) -> None:
         """Add what is found. ``kept`` are outputs in memory of an earlier call into which nothing was written."""
@@ -92,19 +104,19 @@ class _Again:
             way, other = Way.REVERSED, self._inputs(Way.REVERSED)
         if kept:
             self._kept(said, kept, other)
-        if not said.findings and way is Way.REVERSED:
+        if not said.faults and way is Way.REVERSED:
             # Of data that nobody has declared right, and where there are none, the case's own are asked again.
             self._own(said)
-        if not said.findings and other is not None:
+        if not said.faults and other is not None:
             self._other(said, other, way)
 
     def _kept(self, said: _Said, kept: list[str], other: Call | None) -> None:
         text = "{} is memory that an earlier call returned, with nothing written into it since"
-        wrong = set(wrong_outputs(self._operator, self._call, self._outcome, kept))
+        wrong = set(wrong_outputs(self._operator, self._call, self._outcome, kept, self._goldens))
         if other is not None:
             # A table that is right whatever the inputs may be handed out for ever.
-            wrong.update(wrong_outputs(self._operator, other, self._outcome, kept))
-        said.findings += [f"CACHED RESULT: {text.format(name)}" for name in kept if name in wrong]
+            wrong.update(wrong_outputs(self._operator, other, self._outcome, kept, self._goldens))
+        said.again += [Again(f"CACHED RESULT: {text.format(name)}") for name in kept if name in wrong]
         if other is None or self._operator.reference is None:
             said.notes += [text.format(name) for name in kept if name not in wrong]
 
@@ -121,18 +133,21 @@ class _Again:
         invented = way is Way.REVERSED
         if self._failed(said, outcome, f"on {INVENTED}" if invented else "on other inputs", doubt=invented):
             return
-        found = unmoved(self._operator, other, self._outcome, outcome)
+        found = self._unmoved(other, outcome)
         for name in [name for name, text in found.items() if invented and text.startswith("CONSTANT")]:
             # A constant is its own reverse, and so are many honest results: any numbers at all tell more.
             if not self._still(name):
                 del found[name]
-        said.findings += found.values()
         if found:
+            where = f"on {INVENTED}" if invented else NEXT_SEED
+            wrong = self._fault(other, outcome)
+            told = [self._again("; ".join(found.values()), other, wrong, where)]
+            said.again += told
             return
         if invented and not self._operator.elementwise:
             self._judge(said, other, outcome, f"on {INVENTED}, which the operator may not take", doubt=True)
         else:
-            self._judge(said, other, outcome, f"on {INVENTED}" if invented else "on inputs of the next seed")
+            self._judge(said, other, outcome, f"on {INVENTED}" if invented else NEXT_SEED)
 
     def _still(self, name: str) -> bool:
         """Whether an output that was constant is the same, and wrong, for any numbers at all."""
@@ -140,7 +155,10 @@ class _Again:
         if other is None:
             return False
         outcome = self._ask(other, Way.ANY)
-        return bool(outcome.outputs) and name in unmoved(self._operator, other, self._outcome, outcome)
+        return bool(outcome.outputs) and name in self._unmoved(other, outcome)
+
+    def _unmoved(self, other: Call, outcome: Outcome) -> dict[str, str]:
+        return unmoved(self._operator, (self._call, other), self._outcome, outcome, self._goldens)
 
     def _failed(self, said: _Said, outcome: Outcome, where: str, *, doubt: bool = False) -> bool:
         """Whether a call gave no outputs, or was found to do wrong beside them."""
@@ -155,15 +173,26 @@ class _Again:
     def _judge(self, said: _Said, call: Call, outcome: Outcome, where: str, *, doubt: bool = False) -> None:
         wrong = self._fault(call, outcome)
         # Where the case's own call is wrong that is what is told.
-        if not wrong or self._fault(self._call, self._outcome):
+        if wrong is None or self._fault(self._call, self._outcome) is not None:
             return
         if doubt:
-            said.notes.append(f"{where}: {wrong}")
+            said.notes.append(f"{where}: {wrong.reason}")
         else:
-            said.findings.append(f"WRONG AGAIN: {where}: {wrong}")
+            said.again.append(self._again(f"WRONG AGAIN: {where}: {wrong.reason}", call, wrong, where))
 
-    def _fault(self, call: Call, outcome: Outcome) -> str:
-        return fault(self._case, self._operator, call, outcome, override=self._standard)
+    def _again(self, text: str, call: Call, wrong: Verdict | None, where: str) -> Again:
+        """What is told of another call, with the reports of what failed there."""
+        drawn = where == NEXT_SEED
+        return Again(
+            text,
+            failed_outputs(wrong, where) if wrong is not None else (),
+            self._case.seed + 1 if drawn else None,
+            call.inputs_sha256 if drawn else "",
+        )
+
+    def _fault(self, call: Call, outcome: Outcome) -> Verdict | None:
+        truth = self._goldens.of(call)
+        return fault(self._case, self._operator, call, outcome, truth, override=self._standard)
 
     def _inputs(self, way: Way) -> Call | None:
         try:

@@ -138,10 +138,21 @@ def run_case(
         result = dataclasses.replace(result, verdict=Verdict(word, reason))
     verdict = apply_known_issue(case, result.verdict, settings.today)
     result = dataclasses.replace(result, verdict=verdict, repro=_repro(case, settings, result.inputs_sha256))
+    if made is not None and made[2].again:
+        verdict = dataclasses.replace(verdict, notes=(*verdict.notes, *_other_calls(case, settings, made[2])))
+        result = dataclasses.replace(result, verdict=verdict)
     if settings.on_failure is None or made is None or verdict.word is not Word.FAIL:
         return result
     note = settings.on_failure(Failure(result, *made))
     return dataclasses.replace(result, verdict=dataclasses.replace(verdict, notes=(*verdict.notes, note)))
+
+
+def _other_calls(case: Case, settings: Settings, outcome: Outcome) -> Iterator[str]:
+    """The command for the inputs of every other call that failed, where a seed alone draws them."""
+    for other in outcome.again:
+        if other.seed is not None and "seed" not in case.source:
+            own = dataclasses.replace(case, seed=other.seed)
+            yield f"the inputs of the other call: {_repro(own, settings, other.inputs_sha256)}"
 
 
 def _repro(case: Case, settings: Settings, inputs_sha256: str) -> str:

@@ -14,6 +14,7 @@ from ascend_opcli.model import Call, Case, Outcome
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors import exchange
 from ascend_opcli.tensors.returned import NoResult, Results, given_outputs, read_outputs
+from ascend_opcli.verification.second import Goldens
 
 NAME = "outputs"
 
@@ -48,9 +49,9 @@ class Written:
         )
         if not outputs:
             return outcome
-        found = [f"when it was run: {text}" for text in place.findings]
-        found += self._shortcuts.found(operator, case, call, outcome)
-        return dataclasses.replace(outcome, findings=tuple(found))
+        found = tuple(f"when it was run: {text}" for text in place.findings)
+        again = self._shortcuts.found(operator, case, call, outcome, Goldens(operator))
+        return dataclasses.replace(outcome, findings=found, again=again)
 
 
 class Given:
@@ -75,8 +76,8 @@ class Given:
         outcome = Outcome(self.name, outputs=outputs, findings=tuple(wrong), notes=_once(case))
         if not outputs:
             return outcome
-        found = tuple(self._shortcuts.found(operator, case, call, outcome))
-        return dataclasses.replace(outcome, findings=found)
+        again = self._shortcuts.found(operator, case, call, outcome, Goldens(operator))
+        return dataclasses.replace(outcome, findings=(), again=again)
 
 
 def _once(case: Case) -> tuple[str, ...]:

@@ -52,4 +52,6 @@ def together(either: Places | None, beyond: Places) -> Places:
 
 
 def _wide(values: np.ndarray) -> np.ndarray:
-    return values.astype(np.complex128) if values.dtype.kind == "c" else widen(values, np.float64)
+    if values.dtype.kind in "ciu":  # of whole numbers beyond 2**53 a neighbour tells as much
+        return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
+    return widen(values, np.float64)

@@ -230,18 +230,21 @@ def judge_outputs(
     left_out = _left_out(left.unknown, left.undefined, left.ignored)
     # One rule, whoever made the outputs: without a judged one and a status that was demanded and observed nothing is
     # known of the operator.
-    if not reports and not outcome.findings and (case.status is None or not outcome.has_status):
+    faults = (*outcome.findings, *outcome.again)
+    if not reports and not faults and (case.status is None or not outcome.has_status):
         why = "; ".join(left_out) or "the call has no output tensor"
         if case.status is not None:
             why += ", and nothing was run that gives a status"
         return Verdict(Word.SKIP, f"cannot judge: {why}")
     notes += [f"not judged: {text}" for text in left_out]
     failed = [r for r in reports if not r.passed]
-    if failed or outcome.findings:
+    if failed or faults:
         said = [
             *outcome.findings,
             *(r.reason if len(reports) == 1 else f"{r.name}: {r.reason}" for r in failed),
+            *(other.said for other in outcome.again),
         ]
+        reports += [report for other in outcome.again for report in other.outputs]
         return Verdict(Word.FAIL, "; ".join(said), tuple(reports), (*notes, *doubts))
     if doubts:
         # As where there is none: a ratio to wrong errors shows nothing.

@@ -77,6 +77,74 @@ def test_the_second_call_is_judged_by_the_standard_that_the_first_one_is(judge: 
     assert words(judge(body, cases=own)) == {"a": "PASS"}
 
 
+OTHER_SIDE = """
+def f(x, dy, eps):
+    # eps as a double, and 1 - eps worked out in it: the other of the two sides that are allowed.
+    x64, dy64 = x.astype(np.float64), dy.astype(np.float64)
+    inside = SIDE
+    return np.where(inside, dy64 / (x64 * (1 - x64)), 0.0).astype(x.dtype)
+"""
+
+
+@pytest.mark.parametrize(
+    "side", ["(0.09999999 <= x64) & (x64 <= 0.90000004)", "(0.10000001 <= x64) & (x64 <= 0.9)"]
+)
+def test_an_element_where_either_side_is_right_accuses_nobody(judge: Judge, side: str) -> None:
+    cases = """
+        op: logit_grad
+        cases:
+          - name: a
+            inputs:
+              x: {dtype: float32, shape: [4], data: [0.1, 0.1000000089, 0.1000000089, 0.1]}
+              dy: {dtype: float32, shape: [4], data: 9.0}
+            attrs: {eps: 0.1}
+          - name: b
+            inputs:
+              x: {dtype: float32, data: [0.0999999791, 0.099999994, 0.1, 0.1000000089, 0.9, 0.9000000358, 0.900000155]}
+              dy: {dtype: float32, shape: [7], data: 9.0}
+            attrs: {eps: 0.1}
+    """
+    results = judge(OTHER_SIDE.replace("SIDE", side), cases=cases)
+    assert words(results) == {"a": "PASS", "b": "PASS"}, results
+
+
+@pytest.mark.parametrize(
+    "data", ["[0.2, 0.7, 0.7, 0.2]", "[0.2, 0.4, 0.4, 0.2]", "[0.3, 0.6, 0.7, 0.4]", "[0.5, 0.5, 0.5, 0.5]"]
+)
+@pytest.mark.parametrize("factor", [1.0, 1.05])
+def test_inputs_that_read_the_same_backwards_are_no_evidence(judge: Judge, data: str, factor: float) -> None:
+    # x and 1 - x have the same derivative: the result reads the same where the inputs do not.
+    cases = f"""
+        op: logit_grad
+        cases:
+          - name: a
+            inputs: {{x: {{dtype: float32, shape: [4], data: {data}}}, dy: {{dtype: float32, shape: [4], data: 1.0}}}}
+            expect: {{standard: {{allclose: {{rtol: 0.1, atol: 0.1}}}}}}
+    """
+    body = f"\ndef f(x, dy):\n    return (good(x, dy) * {factor}).astype(x.dtype)\n"
+    assert words(judge(body, cases=cases)) == {"a": "PASS"}
+
+
+def test_another_call_that_is_wrong_is_reported_as_the_first_one_is(judge: Judge) -> None:
+    cases = "op: logit_grad\ncases: [{name: a, dtype: float32, shape: [4, 8]}]\n"
+    result = judge(STATE["right for what it saw first"], cases=cases)["a"]
+    own, other = result["outputs"]
+    assert own["passed"]
+    assert not other["passed"]
+    assert other["name"] == "out on inputs of the next seed"
+    assert other["worst"]
+    assert other["diagnosis"]
+    assert other["census"]["over"] > 0
+    (command,) = [n for n in result["notes"] if n.startswith("the inputs of the other call: ")]
+    assert "--seed 1 " in command
+
+
+def test_what_a_result_was_taken_for_comes_after_the_numbers(judge: Judge) -> None:
+    cases = "op: logit_grad\ncases: [{name: a, dtype: float32, shape: [4, 8]}]\n"
+    reason = judge("\ndef f(x, dy):\n    return np.full_like(x, 3)\n", cases=cases)["a"]["reason"]
+    assert reason.index("CONSTANT RETURNED") > 0
+
+
 def test_a_wrong_first_call_is_told_alone(judge: Judge) -> None:
     results = judge("\ndef f(x, dy):\n    return good(x, dy) * 2\n")
     assert words(results) == dict.fromkeys(NAMES, "FAIL")
