@@ -73,9 +73,16 @@ def changed(name: str, spec: TensorSpec, read: np.ndarray, content: np.ndarray) 
     yield f"INPUT CHANGED: {int(wrong.sum())} of {wrong.size} elements of {name}, from {first} on"
 
 
-def damaged(before: np.ndarray, after: np.ndarray, nbytes: int) -> str:
-    """How the guard zones of a buffer of ``nbytes`` were overwritten, in a few words; empty where they were not."""
-    for name, zone, offset in (("before the start", before, -GUARD), ("past the end", after, nbytes)):
+def damaged(before: np.ndarray, after: np.ndarray, nbytes: int, padding: int = 0) -> str:
+    """How the guard zones of a buffer of ``nbytes`` were overwritten, in a few words; empty where they were not.
+
+    The first ``padding`` bytes behind the end may be written.
+    """
+    behind = nbytes + padding
+    for name, zone, offset in (
+        ("before the start", before, -GUARD),
+        ("past the end", after[padding:], behind),
+    ):
         wrong = np.flatnonzero(zone != GUARD_BYTE)
         if wrong.size:
             return f"{name}, {wrong.size} bytes from byte {offset + int(wrong[0])} of {nbytes} on"

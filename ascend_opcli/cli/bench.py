@@ -337,14 +337,14 @@ def _apart(targets: Mapping[str, str]) -> None:
 
 def _package(against: str) -> None:
     """Raises UsageError where ``--against`` names no operator package."""
-    from ascend_opcli.backends.cann.discovery import CUSTOM_LIBRARY, package_folders
+    from ascend_opcli.backends.cann.discovery import CUSTOM_LIBRARY, OPP, Package, package_folders
 
     if against == BUILTIN:
         return
     folder = Path(against)
     if not folder.is_dir():
         raise UsageError(f"--against {against}: no such folder; name an operator package, or 'builtin'")
-    if not any((package / CUSTOM_LIBRARY).is_file() for package in package_folders(folder)):
+    if not any(p.is_file() for f in package_folders(folder) for p in Package(f, OPP).libraries):
         raise UsageError(
             f"--against {against} is no operator package: there is no {CUSTOM_LIBRARY} in it, nor under its vendors"
         )

@@ -28,6 +28,7 @@ SOC_PRODUCTS: dict[str, str] = {
 # Longest prefix first: ascend910b1 and ascend910_9391 must not be taken for ascend910.
 _SOCS = (
     ("ascend910_93", "atlas_a3"),
+    ("ascend910_95", "ascend950"),
     ("ascend910b", "atlas_a2"),
     ("ascend950", "ascend950"),
     ("ascend310b", "atlas_200i_500_a2"),

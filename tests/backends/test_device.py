@@ -268,7 +268,7 @@ def fault(on_device: OnDevice, four: Path, what: str, *options: str) -> Ran:
         ("aclnnLogitGrad:nothing@3+", "2,368 of 2,368 elements were not written"),
         (
             "aclnnLogitGrad:overrun@3",
-            "OUT OF BOUNDS WRITE: out was written past the end, 32 bytes from byte 4736 of 4736 on",
+            "OUT OF BOUNDS WRITE: out was written past the end, 64 bytes from byte 4768 of 4736 on",
         ),
         ("aclnnLogitGrad:input@3", "INPUT CHANGED: 1 of 2368 elements of x, from 0 on"),
         ("aclnnLogitGrad:phase1=561002@3,text=no tiling", "no tiling: 561002 ACLNN_ERR_INNER_TILING_ERROR"),
@@ -318,11 +318,11 @@ def test_a_write_between_a_views_elements_is_found(on_device: OnDevice, four: Pa
         ),
         (
             "workspace",
-            r"the workspace was written past the end, 32 bytes from byte (\d+) of \1 on",
+            r"the workspace was written past the end, 64 bytes from byte \d+ of \d+ on",
         ),
         (
-            "workspace=1",
-            r"the workspace was written past the end, 1 bytes? from byte (\d+) of \1 on",
+            "workspace=33",
+            r"the workspace was written past the end, 1 bytes? from byte \d+ of \d+ on",
         ),
         (
             "workspace=-8",
@@ -340,6 +340,30 @@ def test_a_write_outside_an_output_or_the_workspace_is_found(
         "reason"
     ]
     assert ran.words() == {**GOOD, "view": "FAIL"}
+
+
+@pytest.mark.parametrize(
+    ("what", "soc", "word"),
+    [
+        ("overrun=1", "Ascend910B2", "PASS"),
+        ("overrun=32", "Ascend910B2", "PASS"),
+        ("overrun=33", "Ascend910B2", "FAIL"),
+        ("workspace=32", "Ascend910B2", "PASS"),
+        ("overrun=1", "Ascend950PR_9599", "FAIL"),
+    ],
+)
+def test_a_write_into_the_padding_that_the_runtime_demands_is_a_note(
+    on_device: OnDevice, case_file: CaseFile, what: str, soc: str, word: str
+) -> None:
+    # The transposed input is what LogitGrad asks a workspace for.
+    path = case_file("""
+        op: logit_grad
+        cases: [{name: a, dtype: float32, shape: [8, 8], inputs: {x: {layout: transposed}}}]
+    """)
+    ran = on_device(path, SIM_CANN_FAULT=f"aclnnLogitGrad:{what}", SIM_CANN_SOC=soc)
+    assert ran.words() == {"a": word}, ran.out
+    notes = " ".join(ran.results["a"]["notes"])
+    assert ("of padding behind its end, which the runtime demands" in notes) == (soc == "Ascend910B2")
 
 
 def test_a_tolerance_below_the_noise_floor_is_told_on_the_device_too(

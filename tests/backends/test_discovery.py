@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ascend_opcli.backends.cann import discovery
-from ascend_opcli.errors import CaseFileError
+from ascend_opcli.errors import CaseFileError, UsageError
 from ascend_opcli.operators.signature import find
 
 
@@ -42,18 +42,22 @@ def environment(tree: Path) -> dict[str, str]:
     }
 
 
+def libraries_of(environ: dict[str, str], opp: Path | None = None) -> list[str]:
+    custom = [str(file) for package in discovery.packages(environ, opp) for file in package.libraries]
+    return [*custom, *discovery.builtin_libraries(environ)]
+
+
 def names(tree: Path, libraries: list[str]) -> list[str]:
     short = [str(Path(p).relative_to(tree)) if p.startswith(str(tree)) else p for p in libraries]
     return [name.removesuffix("/op_api/lib/libcust_opapi.so") for name in short]
 
 
 def test_the_order_of_libraries(tree: Path) -> None:
-    assert names(tree, discovery.operator_libraries(environment(tree), tree / "given")) == [
+    assert names(tree, libraries_of(environment(tree), tree / "given")) == [
         "given",
         "mine",
         "cann/opp/vendors/first",
         "cann/opp/vendors/second",
-        "cann/opp/vendors/late",
         "cann/lib64/libopapi_math.so",
         "cann/lib64/libopapi_nn.so",
         *discovery.OLDER_LIBRARIES,
@@ -69,12 +73,41 @@ def test_an_extracted_package_is_found_inside_its_folder(tmp_path: Path, inner: 
 @pytest.mark.parametrize(
     "text", ["", "nonsense", "[a]\nload_priority=second\n", "load_priority=\n", "\x00\xff"]
 )
-def test_an_odd_config_never_hides_a_vendor(tree: Path, text: str) -> None:
+def test_only_vendors_that_the_config_lists_count(tree: Path, text: str) -> None:
     (tree / "cann/opp/vendors/config.ini").write_text(text, "latin-1")
     found = [p.folder.name for p in discovery.packages(environment(tree)) if p.origin == "vendors"]
-    assert sorted(found) == ["first", "late", "second"]
-    if "second" in text:
-        assert found[0] == "second"
+    assert found == (["second"] if "second" in text else [])
+    unlisted = [folder.name for folder in discovery.unlisted_vendors(environment(tree))]
+    assert sorted([*found, *unlisted]) == ["first", "late", "second"]
+    (tree / "cann/opp/vendors/config.ini").unlink()
+    assert not any(p.origin == "vendors" for p in discovery.packages(environment(tree)))
+
+
+@pytest.mark.parametrize(
+    ("library", "header"),
+    [
+        ("lib/libcust_opapi.so", "include/aclnn_add.h"),
+        ("libcust_opapi.so", "include/aclnn_add.h"),
+        ("op_api/lib/libmy_target.so", "op_api/include/aclnn_add.h"),
+        ("op_api/lib/libcust_opapi.so", "op_api/include/aclnn_add.h"),
+    ],
+)
+def test_a_package_as_a_build_leaves_it_is_taken(tmp_path: Path, library: str, header: str) -> None:
+    for name, text in ((library, ""), (header, GOOD)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert [p.libraries for p in discovery.packages({}, tmp_path)] == [[tmp_path / library]]
+    assert "mine" in (discovery.Headers({}, tmp_path)("add") or "")
+    # CANN itself looks in one place only.
+    found = discovery.packages({"ASCEND_CUSTOM_OPP_PATH": str(tmp_path)})
+    assert [bool(p.libraries) for p in found] == [library == "op_api/lib/libcust_opapi.so"]
+
+
+def test_a_run_package_is_told_how_it_is_extracted(tmp_path: Path) -> None:
+    path = tmp_path / "custom_opp_ubuntu_x86_64.run"
+    path.write_text("#!/bin/sh")
+    with pytest.raises(UsageError, match=r"must be extracted first: bash .*\.run --noexec --extract=DIR"):
+        discovery.package_folders(path)
 
 
 def test_the_header_of_the_package_counts_before_the_installed_one(tree: Path) -> None:
@@ -195,10 +228,10 @@ def test_a_pipe_in_the_place_of_a_library_is_not_waited_for(tree: Path) -> None:
     library = tree / "mine/op_api/lib/libcust_opapi.so"
     library.unlink()
     os.mkfifo(library)
-    assert str(library) not in discovery.operator_libraries(environment(tree))
+    assert str(library) not in libraries_of(environment(tree))
     library.unlink()
     library.symlink_to("/nowhere")
-    assert str(library) in discovery.operator_libraries(environment(tree))
+    assert str(library) in libraries_of(environment(tree))
 
 
 def test_a_package_that_is_named_twice_counts_once(tree: Path) -> None:
@@ -210,5 +243,5 @@ def test_a_package_that_is_named_twice_counts_once(tree: Path) -> None:
         "--opp",
         "ASCEND_CUSTOM_OPP_PATH",
     ]
-    libraries = discovery.operator_libraries(given, tree / "given")
+    libraries = libraries_of(given, tree / "given")
     assert len(libraries) == len(set(libraries))

@@ -12,7 +12,7 @@ import pytest
 
 from tests.backends.conftest import OnDevice
 from tests.conftest import CaseFile
-from tests.simulated_cann.build import CannRoot, compiler, install_package
+from tests.simulated_cann.build import CannRoot, compiler, install_package, install_vendor
 
 CUSTOM = """
     op: add_custom
@@ -233,6 +233,50 @@ def test_a_library_of_cann_that_cannot_be_opened_is_named_where_an_operator_is_m
     assert f"{root / 'lib64/libopapi_nn.so'} cannot be opened: file too short" in ran.results["a"]["reason"]
     # The libraries of other releases, which are simply not there, are no cause.
     assert "libaclnn" not in ran.results["a"]["reason"]
+
+
+RELU = """
+    op: relu
+    cases: [{name: a, dtype: float32, shape: [8]}]
+"""
+PROTOTYPE = """aclnnStatus aclnnLogitGradGetWorkspaceSize(
+    const aclTensor *x, const aclTensor *dy, double eps, aclTensor *out, uint64_t *size, aclOpExecutor **executor);
+"""
+DEFINED = "int aclnnLogitGradGetWorkspaceSize(void) { return 0; } int aclnnLogitGrad(void) { return 0; }"
+
+
+@pytest.mark.parametrize("told", ["by its symbols", "by its header", "by nothing"])
+@pytest.mark.parametrize("how", ["ASCEND_CUSTOM_OPP_PATH", "vendors"])
+def test_a_package_that_cannot_be_loaded_is_not_passed_over_in_silence(
+    on_device: OnDevice, case_file: CaseFile, cann: CannRoot, tmp_path: Path, how: str, told: str
+) -> None:
+    opp = tmp_path / "opp"
+    broken = install_vendor(cann, "shadow", opp)
+    source = "extern int nobody_has_this; int *p = &nobody_has_this;"
+    compiled(broken / LIBRARY, source + (DEFINED if told == "by its symbols" else ""))
+    if told == "by its header":
+        (broken / "op_api/include/aclnn_logit_grad.h").write_text(PROTOTYPE)
+    place = {"ASCEND_OPP_PATH": str(opp)} if how == "vendors" else {how: str(broken)}
+    ran = on_device(case_file(LOGIT), **place)
+    assert ran.words() == {"a": "PASS"}
+    notes = " ".join(ran.results["a"]["notes"])
+    word = "may have" if told == "by nothing" else "has"
+    assert f"{broken / LIBRARY}, which {word} aclnnLogitGrad, was passed over" in notes
+    assert "undefined symbol: nobody_has_this" in notes
+    if told != "by nothing":
+        assert "passed over" not in " ".join(on_device(case_file(RELU), **place).results["a"]["notes"])
+
+
+def test_two_packages_with_one_operator_are_both_named(
+    on_device: OnDevice, case_file: CaseFile, cann: CannRoot, tmp_path: Path
+) -> None:
+    one, other = (install_package(cann, "add_custom", tmp_path / name) for name in ("one", "other"))
+    ran = on_device(case_file(CUSTOM), ASCEND_CUSTOM_OPP_PATH=f"{one}:{other}")
+    assert ran.words() == {"a": "PASS"}
+    notes = " ".join(ran.results["a"]["notes"])
+    assert (
+        f"two packages have aclnnAddCustom: {one / LIBRARY} serves it, {other / LIBRARY} has it too" in notes
+    )
 
 
 # --- folders that hold no package ------------------------------------------------------------------------------------

@@ -44,6 +44,26 @@ def test_a_fill_that_belongs_to_the_operator_counts(own: tuple[str, ...], flush:
     assert times(table(own, flush=flush, before=before)) == pytest.approx([expected] * CALLS)
 
 
+@pytest.mark.parametrize("flush", [1, 2])
+@pytest.mark.parametrize("missing", [{0}, {1, 3}, {0, 1, 2, 3, 4}, {4}])
+@pytest.mark.parametrize("before", [0, 2])
+def test_rows_of_a_flush_that_are_missing_shift_no_others(flush: int, missing: set[int], before: int) -> None:
+    whole = table(flush=flush, before=before)
+    flushes = [t for t in whole if t.kind == "MemSet"]
+    gone = {id(flushes[i * flush]) for i in missing}
+    assert times([t for t in whole if id(t) not in gone]) == pytest.approx([4.5e-6] * CALLS)
+
+
+@pytest.mark.parametrize("own", [("MemSet", "EluGrad"), ("EluGrad", "MemSet")])
+def test_where_fills_of_the_operator_cannot_be_told_from_the_flush_nothing_is_guessed(
+    own: tuple[str, ...],
+) -> None:
+    whole = table(own, flush=1)
+    gone = next(t for t in reversed(whole) if t.kind == "MemSet")
+    with pytest.raises(SurroundingsError, match="cannot be shared out"):
+        times([t for t in whole if t is not gone])
+
+
 def test_without_a_flush_no_fill_is_taken_for_one() -> None:
     assert times(table(("MemSet", "EluGrad")), flushed=False) == pytest.approx([3.5e-6] * CALLS)
     with pytest.raises(SurroundingsError, match="cannot be shared out"):

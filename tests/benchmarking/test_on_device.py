@@ -202,7 +202,7 @@ FALLBACK = """
     outcome = ask(timing.Finish())
     session.close()
     assert refused and not prepared.repeatable, prepared
-    assert "does not allow a repeatable executor" in prepared.notes[0], prepared
+    assert "no repeatable executor: phase 1 before each launch" in prepared.notes[0], prepared
     assert sorted(samples)[4] < 110e-6, samples
     assert outcome.status == 0 and not outcome.findings and not outcome.written, outcome
 """
@@ -229,6 +229,14 @@ def test_without_repeatable_executors_phase_1_comes_before_the_first_event(
     assert '"executors": 0' in account
     assert '"buffers": 0' in account
     assert '"faults": []' in account
+
+
+def test_executors_are_made_repeatable_before_the_first_launch_puts_them_into_the_cache(
+    bench_on_device: BenchOnDevice,
+) -> None:
+    ran = bench_on_device(*ELU, **ours("50us"))
+    assert ran.code == 0, ran.out + ran.err
+    assert "repeatable executor" not in ran.out
 
 
 # --- another package --------------------------------------------------------------------------------------------

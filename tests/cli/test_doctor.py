@@ -378,3 +378,41 @@ def test_the_driver_is_told_by_its_file_its_manager_and_npu_smi(
 def test_devices_without_their_manager_cannot_be_opened(tmp_path: Path) -> None:
     state, found = machine(tmp_path, None, "davinci0")["driver"]
     assert (state, "davinci_manager" in found) == ("missing", True)
+
+
+MAP_A2 = """
+        NPU ID                         Chip ID                        Chip Logic ID                  Chip Name
+        4                              0                              0                              Ascend 910B3
+        4                              1                              -                              Mcu
+        5                              0                              1                              Ascend 910B3
+"""
+MAP_A3 = """
+        NPU ID      Chip ID      Chip Logic ID      Chip Phy-ID      Chip Name
+        0           0            0                  0                Ascend910
+        0           1            1                  1                Ascend910
+        1           0            2                  2                Ascend910
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "visible", "device", "asked"),
+    [
+        (MAP_A2, None, 1, "-i 5 -c 0"),
+        (MAP_A2, "1", 0, "-i 5 -c 0"),
+        (MAP_A3, None, 1, "-i 0 -c 1"),
+        (MAP_A3, "0,2", 1, "-i 1 -c 0"),
+        ("unknown option -m", None, 1, "-i 1"),
+    ],
+)
+def test_npu_smi_is_asked_for_the_card_and_not_for_the_device_number(
+    tmp_path: Path, table: str, visible: str | None, device: int, asked: str
+) -> None:
+    (tmp_path / "npu-smi").write_text(
+        f"#!/bin/sh\nif [ $2 = -m ]; then /bin/cat <<E\n{table}\nE\nexit; fi\n"
+        f'echo "$@" > {tmp_path}/asked\necho "Health : OK"\n'
+    )
+    (tmp_path / "npu-smi").chmod(0o755)
+    (tmp_path / "dev").mkdir()
+    environ = {"PATH": str(tmp_path)} | ({"ASCEND_RT_VISIBLE_DEVICES": visible} if visible else {})
+    assert any("OK" in f.found for f in driver.examine(environ, device, tmp_path))
+    assert (tmp_path / "asked").read_text().strip() == f"info -t health {asked}"

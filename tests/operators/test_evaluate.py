@@ -462,7 +462,7 @@ def test_unknown_names_have_a_nearest():
     ("word", "name"),
     [("Ascend910B1", "atlas_a2"), ("ascend910_9391", "atlas_a3"), ("Ascend910A", "atlas_training"),
      ("Ascend310P3", "atlas_inference"), ("Ascend310B4", "atlas_200i_500_a2"), ("ascend950", "ascend950"),
-     ("ATLAS_A2", "atlas_a2")],
+     ("Ascend910_9599", "ascend950"),     ("ATLAS_A2", "atlas_a2")],
 )  # fmt: skip
 def test_product_words(word, name):
     assert product(word) == name

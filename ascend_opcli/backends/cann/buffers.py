@@ -7,12 +7,15 @@ import numpy as np
 from ascend_opcli.backends.cann.runtime import Runtime
 from ascend_opcli.backends.observed import GUARD, GUARD_BYTE, damaged
 
+BLOCK = 32
+
 
 class Buffer:
     """``nbytes`` of device memory between two guard zones.
 
-    The zone behind begins at the very next byte, inside our own allocation: what the runtime pads behind that
-    is not looked at.
+    The zone behind begins at the very next byte, inside our own allocation. Its first bytes are the padding that the
+    runtime demands behind every segment of an allocation, because kernels move whole blocks of 32 bytes: to its next
+    multiple of 32, and 32 more on all but the newest SoCs (the runtime's document of aclrtMalloc).
     """
 
     def __init__(self, runtime: Runtime, nbytes: int) -> None:
@@ -45,13 +48,20 @@ class Buffer:
         self._runtime.copy_out(host, self.address)
         return host
 
-    def damage(self) -> str:
-        """How the guard zones were overwritten, in a few words; empty where they were not."""
+    def damage(self) -> tuple[str, str]:
+        """How the guard zones were overwritten, in a few words, and how the padding was; empty where they were not."""
         zones = [np.empty(GUARD, np.uint8) for _ in range(2)]
         for zone, address in zip(zones, (self._base, self.address + self.nbytes), strict=True):
             self._runtime.copy_out(zone, address)
         before, after = zones
-        return damaged(before, after, self.nbytes)
+        padding = -self.nbytes % BLOCK + self._runtime.segment_padding()
+        used = int(np.count_nonzero(after[:padding] != GUARD_BYTE))
+        note = (
+            f"{used} of the {padding} bytes of padding behind its end, which the runtime demands"
+            if used
+            else ""
+        )
+        return damaged(before, after, self.nbytes, padding), note
 
     def free(self) -> None:
         """Give the memory back; safe to call twice."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import glob
 import os
 import re
@@ -33,32 +32,45 @@ OLDER_LIBRARIES = (
 )
 CUSTOM_LIBRARY = Path("op_api/lib/libcust_opapi.so")
 CUSTOM_HEADERS = Path("op_api/include")
+LOOSE = (Path("lib") / CUSTOM_LIBRARY.name, Path(CUSTOM_LIBRARY.name))
+"""Where the library of a package lies that is not installed, in a folder that --opp names."""
+
+OPP = "--opp"
 MAX_HEADER = 1 << 20
+PRIORITY = "load_priority="
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A folder of custom operators: ``origin`` says how it came to be used."""
+    """A folder of custom operators: ``origin`` says how it came to be used.
+
+    CANN looks for ``op_api/lib/libcust_opapi.so`` alone. A folder that is named by ``--opp`` may also be what a build
+    leaves: ``op_api/lib/lib<target>.so``, ``lib/libcust_opapi.so`` beside ``include``, or the library itself.
+    """
 
     folder: Path
     origin: str
 
     @property
-    def shared_object(self) -> Path:
-        """Its entry points."""
-        return self.folder / CUSTOM_LIBRARY
-
-    @property
-    def is_built(self) -> bool:
-        """Whether something is in the place of its library that can be tried. A link that leads nowhere can, so that
-        the package is not passed over in silence; a pipe cannot, it would keep the caller waiting."""
-        path = self.shared_object
-        return path.is_file() or path.is_dir() or (path.is_symlink() and not path.exists())
+    def libraries(self) -> list[Path]:
+        """What can be tried as its entry points, none where nothing is built."""
+        usual = self.folder / CUSTOM_LIBRARY
+        if _tryable(usual) or self.origin != OPP:
+            return [usual] if _tryable(usual) else []
+        built = [p for p in sorted(usual.parent.glob("lib*.so")) if _tryable(p)]
+        return built or [p for p in (self.folder / place for place in LOOSE) if _tryable(p)]
 
     @property
     def headers(self) -> Path:
         """Its prototypes."""
-        return self.folder / CUSTOM_HEADERS
+        usual = self.folder / CUSTOM_HEADERS
+        return usual if usual.is_dir() or self.origin != OPP else self.folder / "include"
+
+
+def _tryable(path: Path) -> bool:
+    """Whether something is in the place of a library. A link that leads nowhere can be tried, so that the package is
+    not passed over in silence; a pipe cannot, it would keep the caller waiting."""
+    return path.is_file() or path.is_dir() or (path.is_symlink() and not path.exists())
 
 
 def root(environ: Mapping[str, str]) -> Path | None:
@@ -91,12 +103,12 @@ def cann_version(home: Path) -> str | None:
 
 def packages(environ: Mapping[str, str], opp: Path | None = None) -> list[Package]:
     """Custom operator packages in the order in which their symbols count: ``opp`` first."""
-    found = [Package(folder, "--opp") for folder in package_folders(opp)] if opp is not None else []
+    found = [Package(folder, OPP) for folder in package_folders(opp)] if opp is not None else []
     for entry in filter(None, environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(":")):
         found.append(Package(Path(entry), "ASCEND_CUSTOM_OPP_PATH"))
     if environ.get("ASCEND_OPP_PATH"):
         vendors = Path(environ["ASCEND_OPP_PATH"]) / "vendors"
-        found += [Package(vendors / name, "vendors") for name in _priority(vendors)]
+        found += [Package(vendors / name, "vendors") for name in listed_vendors(vendors)]
     # A worker's environment names the package of --opp too.
     first: dict[str, Package] = {}
     for package in found:
@@ -113,40 +125,53 @@ def package_folders(folder: Path) -> list[Path]:
         if (base / "op_api").is_dir():
             return [base]
         vendors = base / "vendors"
-        if vendors.is_dir() and (names := _priority(vendors)):
+        if vendors.is_dir() and (names := listed_vendors(vendors) or _there(vendors)):
             return [vendors / name for name in names]
+        if any(_tryable(base / place) for place in LOOSE):
+            return [base]
     wanted = "name an installed or extracted operator package"
     if folder.is_dir():
-        raise UsageError(f"{folder} holds no operator package: it has neither op_api nor vendors; {wanted}")
+        raise UsageError(
+            f"{folder} holds no operator package: it has neither op_api nor vendors nor {CUSTOM_LIBRARY.name}; {wanted}"
+        )
+    if folder.suffix == ".run" and folder.is_file():
+        raise UsageError(
+            f"{folder} is a run package, which must be extracted first: bash {folder} --noexec --extract=DIR, "
+            "then --opp DIR; or install it: bash it with --install-path=DIR"
+        )
     raise UsageError(f"{folder} is {'a file' if folder.exists() else 'no folder that there is'}; {wanted}")
 
 
-def _priority(vendors: Path) -> list[str]:
-    """Vendors in the order of config.ini's load_priority, then the rest by name."""
-    there = sorted(p.name for p in vendors.iterdir() if p.is_dir()) if vendors.is_dir() else []
-    listed: list[str] = []
-    config = vendors / "config.ini"
-    if config.is_file():
-        parser = configparser.ConfigParser(strict=False)
-        try:
-            # The file has no section in some releases.
-            parser.read_string("[top]\n" + config.read_text("utf-8"))
-            listed = [
-                name.strip()
-                for section in parser.sections()
-                for name in parser.get(section, "load_priority", fallback="").split(",")
-            ]
-        except (OSError, configparser.Error, UnicodeDecodeError):
-            listed = []
-    return [name for name in listed if name in there] + [name for name in there if name not in listed]
+def listed_vendors(vendors: Path) -> list[str]:
+    """Vendors that CANN loads: those of config.ini's load_priority that are there, none without the file."""
+    try:
+        text = (vendors / "config.ini").read_text("utf-8", errors="replace")[:MAX_HEADER]
+    except OSError:
+        return []
+    line = next((line for line in text.splitlines() if line.startswith(PRIORITY)), PRIORITY)
+    names = [name.strip() for name in line.removeprefix(PRIORITY).split(",")]
+    there = _there(vendors)
+    return list(dict.fromkeys(name for name in names if name in there))
 
 
-def operator_libraries(environ: Mapping[str, str], opp: Path | None = None) -> list[str]:
-    """Libraries that may hold an operator, in op-plugin's order; the older ones by name alone."""
-    custom = [str(p.shared_object) for p in packages(environ, opp) if p.is_built]
+def _there(vendors: Path) -> list[str]:
+    return sorted(p.name for p in vendors.iterdir() if p.is_dir()) if vendors.is_dir() else []
+
+
+def unlisted_vendors(environ: Mapping[str, str]) -> list[Path]:
+    """Packages that lie among the vendors and that CANN does not load: config.ini does not list them."""
+    vendors = Path(environ.get("ASCEND_OPP_PATH", "")) / "vendors"
+    if not environ.get("ASCEND_OPP_PATH"):
+        return []
+    listed = listed_vendors(vendors)
+    return [vendors / n for n in _there(vendors) if n not in listed and (vendors / n / "op_api").is_dir()]
+
+
+def builtin_libraries(environ: Mapping[str, str]) -> list[str]:
+    """CANN's own libraries that may hold an operator, in op-plugin's order; the older ones by name alone."""
     home = root(environ)
     newer = sorted(str(p) for p in (home / "lib64").glob("libopapi_*.so")) if home is not None else []
-    return [*custom, *newer, *OLDER_LIBRARIES]
+    return [*newer, *OLDER_LIBRARIES]
 
 
 def header_folders(environ: Mapping[str, str], opp: Path | None = None) -> list[Path]:

@@ -132,9 +132,12 @@ def _stubs(environ: Mapping[str, str]) -> Iterator[Finding]:
 
 def _packages(environ: Mapping[str, str], opp: Path | None) -> Iterator[Finding]:
     """Custom packages, and the built-in operators that they shadow."""
+    for folder in discovery.unlisted_vendors(environ):
+        fix = f"put {folder.name} into load_priority of {folder.parent / 'config.ini'}, or remove it"
+        yield Finding(NOTE, "package", f"{folder} is there, and CANN does not load it: it is not listed", fix)
     known: dict[str, Path] = {}
     for package in discovery.packages(environ, opp):
-        if not package.is_built:
+        if not package.libraries:
             fix = "check the path, or build the package again"
             there = f"has no {discovery.CUSTOM_LIBRARY}" if package.folder.is_dir() else "does not exist"
             yield Finding(NOTE, "package", f"{package.folder} ({package.origin}) {there}", fix)
@@ -156,7 +159,7 @@ def _packages(environ: Mapping[str, str], opp: Path | None) -> Iterator[Finding]
 
 def _names(package: discovery.Package) -> list[str]:
     """The operators that a package serves: what its library defines; where that cannot be read, what it declares."""
-    defined = symbols.defined(package.shared_object)
+    defined = {name for library in package.libraries for name in symbols.defined(library)}
     if defined:
         return sorted(defined)
     headers = sorted(package.headers.rglob("*.h")) if package.headers.is_dir() else []

@@ -80,15 +80,34 @@ def _driver(environ: Mapping[str, str], device: int, root: Path, devices: bool) 
         yield Finding(NOTE, "driver", "; ".join([*said[:1], f"no {manager}", *said[1:]]), fix)
 
 
+def _asked(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [program, "info", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=NPU_SMI_TIMEOUT, check=False, errors="replace"
+    )
+
+
+def _placed(table: str, number: str) -> tuple[str, str]:
+    """The NPU ID and the chip of a device number, by the table that ``npu-smi info -m`` prints: a card of the A3 holds
+    two devices. Without such a table the number is the card's, of whichever chip."""
+    columns: list[str] = []
+    for line in table.splitlines():
+        cells = re.split(r"\s{2,}|\t", line.strip())
+        if "NPU ID" in cells:
+            columns = cells
+        row = dict(zip(columns, cells, strict=False))
+        if row.get("Chip Logic ID") == number:
+            return row["NPU ID"], row.get("Chip ID", "")
+    return number, ""
+
+
 def _health(program: str, environ: Mapping[str, str], device: int) -> str:
     """``npu-smi: card N: OK``, or why there is no such answer."""
     visible = [v for v in environ.get("ASCEND_RT_VISIBLE_DEVICES", "").split(",") if v.strip().isdigit()]
-    card = visible[device].strip() if device < len(visible) else str(device)
-    command = [program, "info", "-t", "health", "-i", card]
+    number = visible[device].strip() if device < len(visible) else str(device)
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=NPU_SMI_TIMEOUT, check=False, errors="replace"
-        )
+        card, chip = _placed(_asked(program, "-m").stdout, number)
+        done = _asked(program, "-t", "health", "-i", card, *(("-c", chip) if chip else ()))
     except (OSError, subprocess.SubprocessError) as error:
         return f"npu-smi gave no answer ({type(error).__name__})"
     found = _HEALTH.findall(done.stdout)

@@ -156,9 +156,9 @@ class Workspace:
         """Where it begins, None for the null pointer."""
         return self._buffer.address if self._buffer is not None else None
 
-    def damage(self) -> str:
-        """How its guards were overwritten, empty where they were not."""
-        return self._buffer.damage() if self._buffer is not None else ""
+    def damage(self) -> tuple[str, str]:
+        """How its guards were overwritten, and how its padding was; empty where they were not."""
+        return self._buffer.damage() if self._buffer is not None else ("", "")
 
     def close(self) -> None:
         """Give the memory back; safe to call twice."""
@@ -211,13 +211,12 @@ def collect(
     ``written`` marks what is not the first poison, whichever was put in: see :func:`.observed.both`.
     """
     findings: list[str] = []
+    notes: list[str] = []
     outputs: dict[str, np.ndarray] = {}
     written: dict[str, np.ndarray] = {}
     for slot in (s for members in slots.values() for s in members):
         slot.read = slot.buffer.read()
-        damage = slot.buffer.damage()
-        if damage:
-            findings.append(f"OUT OF BOUNDS WRITE: {slot.name} was written {damage}")
+        _strayed(slot.name, slot.buffer.damage(), findings, notes)
         if slot.kept:
             assert slot.content is not None
             findings += changed(slot.name, slot.spec, slot.read, slot.content)
@@ -230,9 +229,7 @@ def collect(
                 mask = written_mask(slot.spec, slot.read, POISONS[0])
                 if not mask.all():
                     written[slot.name] = mask
-    damage = workspace.damage()
-    if damage:
-        findings.append(f"OUT OF BOUNDS WRITE: the workspace was written {damage}")
+    _strayed("the workspace", workspace.damage(), findings, notes)
     lists = {p.name for p in signature.params if p.is_list}
     grouped = {
         n: tuple(outputs[s.name] for s in slots[n])
@@ -241,8 +238,22 @@ def collect(
     }
     flat = {n: a for n, a in outputs.items() if n.split("[")[0] not in grouped}
     return Outcome(
-        "device", outputs={**flat, **grouped}, findings=tuple(findings), written=written, served_by=file
+        "device",
+        outputs={**flat, **grouped},
+        findings=tuple(findings),
+        written=written,
+        served_by=file,
+        notes=tuple(notes),
     )
+
+
+def _strayed(name: str, damage: tuple[str, str], findings: list[str], notes: list[str]) -> None:
+    """A write behind a buffer: within the padding it is worth a note, beyond it a finding."""
+    beyond, within = damage
+    if beyond:
+        findings.append(f"OUT OF BOUNDS WRITE: {name} was written {beyond}")
+    if within:
+        notes.append(f"{name} was written into {within}")
 
 
 def failure_outcome(error: AclFailure) -> Outcome:

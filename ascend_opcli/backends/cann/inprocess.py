@@ -61,6 +61,7 @@ class InProcess:
         voice = self._folder / "voice"
         with _captured(voice):
             outcome = self._session.run(signature, case, product)
+            self._session.settle_log(outcome)
             self._session.renew()
         said = printed(voice)
         if self._live and said:

@@ -6,12 +6,13 @@ import ctypes
 import os
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ascend_opcli.backends.cann.discovery import CUSTOM_LIBRARY
+from ascend_opcli.backends.cann import symbols
+from ascend_opcli.backends.cann.discovery import Package, declared_in
 from ascend_opcli.errors import Missing, SurroundingsError
 
 NO_FILE = "cannot open shared object file: No such file or directory"
@@ -82,22 +83,26 @@ class Refused:
 
 
 class Libraries:
-    """The libraries of this process. Nothing is ever closed: CANN does not survive it.
+    """The libraries of this process, those of ``packages`` before the ``builtin`` ones. Nothing is ever closed: CANN
+    does not survive it.
 
     ``within`` is the package that was asked for: an operator that another library serves is an error then.
     ``refused`` has the libraries that are there and could not be opened.
     """
 
-    def __init__(self, operator_libraries: Sequence[str], within: Path | None = None) -> None:
+    def __init__(
+        self, packages: Sequence[Package], builtin: Sequence[str], within: Path | None = None
+    ) -> None:
         self._within = within
+        self._packages = {str(file): package for package in packages for file in package.libraries}
+        self._builtin = tuple(builtin)
         self._meta = _open("libnnopbase.so")
         for name, (result, arguments) in META.items():
             function = getattr(self._meta, name, None)
             if function is not None:
                 function.restype, function.argtypes = result, arguments
-        self._names = tuple(operator_libraries)
-        self._open: list[ctypes.CDLL] | None = None
-        self._refused: list[Refused] = []
+        self._tried: dict[str, ctypes.CDLL | Refused] | None = None
+        self._notes: dict[str, tuple[str, ...]] = {}
 
     def meta(self, name: str) -> Any:
         """A function of acl_meta.h."""
@@ -106,12 +111,21 @@ class Libraries:
             raise SurroundingsError(f"libnnopbase.so has no {name}: this CANN is too old")
         return function
 
+    def flush_log(self) -> bool:
+        """Have CANN write out the log that a thread of its own writes; False where this CANN has no such function."""
+        flush = getattr(self._meta, "DlogFlush", None)
+        if flush is None:
+            return False
+        flush.restype, flush.argtypes = None, ()
+        flush()
+        return True
+
     def entry(self, name: str) -> Entry:
         """Both phases of an operator, from the first library that has them.
 
         Raises Missing, which names the libraries that were searched and those that could not be opened.
         """
-        for library in self._libraries():
+        for library in self._opened():
             phase1 = getattr(library, f"{name}GetWorkspaceSize", None)
             phase2 = getattr(library, name, None)
             if phase1 is not None and phase2 is not None:
@@ -123,13 +137,43 @@ class Libraries:
 
     def files(self) -> list[str]:
         """The operator libraries that are open, in their order."""
-        return [library._name for library in self._libraries()]
+        return [library._name for library in self._opened()]
 
     @property
     def refused(self) -> list[Refused]:
         """The operator libraries that are there and could not be opened."""
-        self._libraries()
-        return self._refused
+        return [tried for tried in self._libraries().values() if isinstance(tried, Refused)]
+
+    def notes(self, name: str) -> tuple[str, ...]:
+        """What must be known of the library that serves an operator: one that should have come before it and could not
+        be opened, and other packages that have the operator too."""
+        if name not in self._notes:
+            self._notes[name] = tuple(self._about(name))
+        return self._notes[name]
+
+    def _about(self, name: str) -> Iterator[str]:
+        serving = ""
+        for file, tried in self._libraries().items():
+            if isinstance(tried, Refused):
+                if not serving and (how := self._held(file, name)):
+                    yield f"{file}, which {how} {name}, was passed over: it cannot be opened: {tried.why}"
+                continue
+            phase1 = getattr(tried, f"{name}GetWorkspaceSize", None)
+            if phase1 is None:
+                continue
+            here = served_by(phase1) or file
+            if serving and here != serving and file in self._packages:
+                yield f"two packages have {name}: {serving} serves it, {here} has it too"
+            serving = serving or here
+
+    def _held(self, file: str, name: str) -> str:
+        """How a library that cannot be opened holds an operator: has, may have where nothing tells, or empty."""
+        defined = symbols.defined(Path(file))
+        if defined or file not in self._packages:
+            return "has" if name in defined else ""
+        headers = self._packages[file].headers
+        declared = {n for path in sorted(headers.rglob("*.h")) for n in declared_in(path)}
+        return ("has" if name in declared else "") if declared else "may have"
 
     def _asked(self, name: str, file: str) -> str:
         if self._within is not None and not self._serves(self._within, file):
@@ -143,21 +187,25 @@ class Libraries:
         development). A link to a library that serves without the package too does not count."""
         if Path(file).is_relative_to(package.resolve()):
             return True
-        mine = {os.path.realpath(name) for name in self._names if _inside(package, name)}
-        built_in = {os.path.realpath(name) for name in self._names if Path(name).name != CUSTOM_LIBRARY.name}
+        mine = {os.path.realpath(name) for name in self._packages if _inside(package, name)}
+        built_in = {os.path.realpath(name) for name in self._builtin}
         return file in mine - built_in
 
-    def _libraries(self) -> list[ctypes.CDLL]:
-        if self._open is None:
-            self._open = []
-            for name in self._names:
+    def _opened(self) -> list[ctypes.CDLL]:
+        return [tried for tried in self._libraries().values() if isinstance(tried, ctypes.CDLL)]
+
+    def _libraries(self) -> dict[str, ctypes.CDLL | Refused]:
+        """Every library that is there, in order, as it was opened or refused."""
+        if self._tried is None:
+            self._tried = {}
+            for name in (*self._packages, *self._builtin):
                 try:
-                    self._open.append(ctypes.CDLL(name, mode=os.RTLD_LAZY))
+                    self._tried[name] = ctypes.CDLL(name, mode=os.RTLD_LAZY)
                 except OSError as error:
                     # One of another release that is simply not there is no fault.
                     if os.path.lexists(name) or not str(error).startswith(f"{name}: {NO_FILE}"):
-                        self._refused.append(Refused.of(name, error))
-        return self._open
+                        self._tried[name] = Refused.of(name, error)
+        return self._tried
 
 
 def _missing(found: str, fix: str, refused: Sequence[Refused]) -> Missing:

@@ -131,22 +131,28 @@ def look(opp: Path | None, names: list[str], whole: bool) -> None:
     if not whole:
         return
     begin(LIBRARIES)
-    there = discovery.operator_libraries(os.environ, opp)
-    for name in there:
+    packages, builtin = discovery.packages(os.environ, opp), discovery.builtin_libraries(os.environ)
+    custom = [str(file) for package in packages for file in package.libraries]
+    for name in (*custom, *builtin):
         begin(LIBRARIES, name)
         try:
             ctypes.CDLL(name, mode=os.RTLD_LAZY)
         except OSError:
             continue  # said below, with what mends it
     try:
-        libraries = Libraries(there, opp)
+        libraries = Libraries(packages, builtin, opp)
     except Missing as missing:
         say(LIBRARIES, Finding(MISSING, "libnnopbase.so", missing.found, missing.fix))
         return
     for file in libraries.files():
         say(LIBRARIES, Finding(OK, "operator library", _place(file, os.environ)))
     for refused in libraries.refused:
-        say(LIBRARIES, Finding(_weight(refused, opp), "operator library", str(refused), refused.fix))
+        say(
+            LIBRARIES,
+            Finding(
+                _weight(refused, opp, refused.file in custom), "operator library", str(refused), refused.fix
+            ),
+        )
     if not libraries.files() and not libraries.refused:
         fix = "install the operator package (ops) of this CANN version and SoC"
         say(LIBRARIES, Finding(MISSING, "operator libraries", "no libopapi*.so", fix))
@@ -159,12 +165,12 @@ def look(opp: Path | None, names: list[str], whole: bool) -> None:
         say(OPERATORS, found)
 
 
-def _weight(refused: Refused, opp: Path | None) -> str:
+def _weight(refused: Refused, opp: Path | None, custom: bool) -> str:
     """A package that only the environment names stands in the way of its own operators alone."""
     path = Path(refused.file)
     if opp is not None and path.is_relative_to(opp):
         return MISSING
-    return NOTE if path.name == discovery.CUSTOM_LIBRARY.name or not path.is_absolute() else MISSING
+    return NOTE if custom or not path.is_absolute() else MISSING
 
 
 def _place(name: str, environ: Mapping[str, str]) -> str:

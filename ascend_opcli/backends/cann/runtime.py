@@ -27,6 +27,8 @@ L2_BYTES = 2
 HBM = 1
 HUGE_FIRST = 0
 OPT_DETERMINISTIC = 0
+UNPADDED = ("ascend950", "ascend910_95")
+"""SoCs on which the runtime adds no block of 32 bytes to an allocation."""
 SPOILT = 500000
 """Codes from here on are of the runtime or the device; below are wrong arguments and too little of something."""
 
@@ -279,6 +281,10 @@ class Runtime:
                 return text.decode("utf-8", "replace")
             return str(text) if text else ""
         return ""
+
+    def segment_padding(self) -> int:
+        """Bytes beyond the next multiple of 32 that an allocation has room for, by the SoC."""
+        return 0 if self.soc_name().casefold().startswith(UNPADDED) else 32
 
     def soc_name(self) -> str:
         """The SoC, such as Ascend910B2; empty where ACL does not say."""

@@ -99,7 +99,7 @@ class Stage:
         self._stack = contextlib.ExitStack()
         self._next = 0
         self._lead = LEAD_IN
-        self._notes: list[str] = []
+        self._notes = list(libraries.notes(request.signature.name))
         self._workspace: Workspace | None = None
         self.host = HostTimes()
         self.launches = 0
@@ -141,22 +141,16 @@ class Stage:
 
     def _warm_up(self, announce: Announce) -> None:
         count = len(self._sets)
+        planning = self._keep_executors(announce)
         first = self._whole_call(self._sets[0], announce)
+        if planning is not None:
+            first = (planning, *first[1:])
         begun = time.perf_counter()
         rounds: list[tuple[float, float, float]] = []
         while len(rounds) < WARM_UPS and (not rounds or time.perf_counter() - begun < WARM_SECONDS):
             rounds.append(self._whole_call(self._sets[(len(rounds) + 1) % count], announce))
         medians = [statistics.median(column) for column in zip(*rounds, strict=True)]
         self.host = HostTimes(sum(first), medians[0], medians[1], sum(medians))
-        self.repeatable = self._request.reuse and all(
-            self._keep_executor(each_set) for each_set in self._sets
-        )
-        if not self.repeatable:
-            self._give_up_executors()
-            if self._request.reuse:
-                self._notes.append(
-                    "the operator does not allow a repeatable executor: phase 1 before each launch"
-                )
         self._flush_seconds = self._time_flush(announce)
         slowly = medians[1] + medians[2]  # more than the kernel's own time, by what the host adds
         self.launches = self._fitting(count, slowly)
@@ -203,8 +197,31 @@ class Stage:
         self._stack.callback(self._runtime.destroy_event, event)
         return event
 
-    def _keep_executor(self, each: _Set) -> bool:
+    def _keep_executors(self, announce: Announce) -> float | None:
+        """Make a repeatable executor for every set; the seconds of the first phase 1, None where none was wanted.
+
+        Nothing may be launched before: after a phase 2, phase 1 with equal shapes gives an executor out of CANN's
+        cache, which refuses.
+        """
+        self.repeatable = self._request.reuse
+        if not self.repeatable:
+            return None
+        announce(PHASE_1)
+        seconds: list[float] = []
+        self.repeatable = all(self._keep_executor(each, seconds) for each in self._sets)
+        if not self.repeatable:
+            for each in self._sets:
+                self._release(each)
+            self._notes.append(
+                "no repeatable executor: phase 1 before each launch (the operator does not allow one, "
+                "or phase 1 gave an executor that CANN had in its cache)"
+            )
+        return seconds[0]
+
+    def _keep_executor(self, each: _Set, seconds: list[float]) -> bool:
+        begun = time.perf_counter()
         executor = self._phase1(each)
+        seconds.append(time.perf_counter() - begun)
         try:
             allowed = int(self._libraries.meta("aclSetAclOpExecutorRepeatable")(executor)) == 0
         except SurroundingsError:
@@ -216,10 +233,6 @@ class Stage:
             self._runtime.error_text()  # asked and refused: not the next failure's text
             drop(self._libraries, executor)
         return allowed
-
-    def _give_up_executors(self) -> None:
-        for each in self._sets:
-            self._release(each)
 
     def _release(self, each: _Set) -> None:
         executor, each.executor = each.executor, None
@@ -396,7 +409,7 @@ class Stage:
         Sets are not all launched equally often: a write that undoes itself every second time shows in one of them.
         """
         for slot in (slot for members in self._sets[number].slots.values() for slot in members):
-            damage = slot.buffer.damage()
+            damage, _ = slot.buffer.damage()
             if damage:
                 yield f"OUT OF BOUNDS WRITE: {slot.name} of input set {number} was written {damage}"
             if slot.kept:

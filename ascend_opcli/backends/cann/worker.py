@@ -9,13 +9,15 @@ another worker should take over; anything else that happens to it is the parent'
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import os
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import Any
 
-from ascend_opcli.backends.cann.discovery import CUSTOM_LIBRARY, operator_libraries
+from ascend_opcli.backends.cann.discovery import builtin_libraries, packages
 from ascend_opcli.backends.cann.execute import Announce, execute, failure_outcome
 from ascend_opcli.backends.cann.libraries import Libraries
 from ascend_opcli.backends.cann.reopening import Reopening
@@ -28,6 +30,9 @@ from ascend_opcli.model import Case, Outcome
 from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.signature import Signature
 
+LOG_DELAY = 0.3
+"""Seconds after which CANN's log has been written."""
+
 
 class Session:
     """A runtime with its libraries: what both the worker and an in-process run drive."""
@@ -35,10 +40,8 @@ class Session:
     def __init__(self, device: int, opp: Path | None, *, builtin: bool = False) -> None:
         # The operator packages load with ACL: pyACL and its init come first, as op-plugin has it.
         self.runtime = Runtime(load_pyacl(), device)
-        names = operator_libraries(os.environ, opp)
-        if builtin:
-            names = [name for name in names if Path(name).name != CUSTOM_LIBRARY.name]
-        self.libraries = Libraries(names, opp)
+        custom = [] if builtin else packages(os.environ, opp)
+        self.libraries = Libraries(custom, builtin_libraries(os.environ), opp)
         self._reopening = Reopening()
         self.bench = Bench(self.runtime, self.libraries)
 
@@ -56,6 +59,19 @@ class Session:
             except AclFailure as failure:
                 self._reopening.failed(str(failure))
 
+    def settle_log(self, outcome: object) -> None:
+        """Let the log of a call come to its file before the next one begins.
+
+        CANN writes it by a thread of its own, some 200 ms later. Where that cannot be hurried, a call that failed is
+        worth the wait.
+        """
+        if (
+            not self.libraries.flush_log()
+            and isinstance(outcome, Outcome)
+            and (outcome.status or outcome.error)
+        ):
+            time.sleep(LOG_DELAY)
+
     def run(
         self, signature: Signature, case: Case, product: str, announce: Announce = lambda _step: None
     ) -> Outcome:
@@ -66,7 +82,8 @@ class Session:
             call = make_call(case, signature, product)
             level = 1 if case.deterministic is None and case.repeat > 1 else case.deterministic
             with self.runtime.deterministic(level):
-                return execute(self.runtime, self.libraries, signature, case, call, announce)
+                outcome = execute(self.runtime, self.libraries, signature, case, call, announce)
+            return dataclasses.replace(outcome, notes=(*outcome.notes, *self.libraries.notes(signature.name)))
         except AclFailure as failure:
             return failure_outcome(failure)
         except OpcliError as error:
@@ -91,6 +108,7 @@ def main() -> None:
             except EOFError:
                 return
             outcome = _answer(session, request, speaker)
+            session.settle_log(outcome)
             # What the kernel printed sits in C's buffers; the parent reads the file once we are done.
             ctypes.CDLL(None).fflush(None)
             sys.stdout.flush()

@@ -77,6 +77,39 @@ static FILE *open_log(void)
     return fopen(path, "a");
 }
 
+/* The log is written by a thread of its own, so that a line comes to its file late, as in CANN. */
+static void *write_out(void *nothing)
+{
+    (void)nothing;
+    for (;;) {
+        sim_sleep_until(sim_now() + UINT64_C(200000000));
+        sim_lock();
+        fflush(log_file);
+        sim_unlock();
+    }
+    return NULL;
+}
+
+SIM_API void DlogFlush(void);
+void DlogFlush(void)
+{
+    sim_lock();
+    if (log_file)
+        fflush(log_file);
+    sim_unlock();
+}
+
+static void begin_log(void)
+{
+    log_file = open_log();
+    pthread_t writer;
+    if (!log_file)
+        return;
+    setvbuf(log_file, NULL, _IOFBF, 1 << 20);
+    if (pthread_create(&writer, NULL, write_out, NULL) == 0)
+        pthread_detach(writer);
+}
+
 void sim_log_write(const char *level, const char *text)
 {
     char moment[64];
@@ -85,12 +118,13 @@ void sim_log_write(const char *level, const char *text)
     bool to_stdout = newer && *newer ? flag("ASCEND_LOG_PRINT_TO_STDOUT") : flag("ASCEND_SLOG_PRINT_TO_STDOUT");
     sim_lock();
     if (!to_stdout && !log_file)
-        log_file = open_log();
+        begin_log();
     FILE *to = to_stdout ? stdout : log_file;
     if (to) {
         fprintf(to, "[%s] OP(%d,simulated):%s [simulated_cann.c:1]%d %s\n", level, (int)getpid(), moment,
                 (int)gettid(), text);
-        fflush(to);
+        if (to_stdout)
+            fflush(to);
     }
     sim_unlock();
 }

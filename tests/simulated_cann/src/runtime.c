@@ -125,6 +125,15 @@ const char *sim_kind_name(SimKind kind)
 void *sim_new_handle(SimKind kind, void *object)
 {
     sim_lock();
+    const char *again = getenv("SIM_CANN_HANDLES");
+    for (size_t i = entry_count; again && strcmp(again, "reused") == 0 && i > 0; i--)
+        if (!entries[i - 1].object) {
+            entries[i - 1] = (Entry){kind, object};
+            live_handles[kind]++;
+            changed = true;
+            sim_unlock();
+            return handle_base + i * HANDLE_STEP;
+        }
     if (entry_count == entry_room) {
         entry_room = entry_room ? 2 * entry_room : 1024;
         entries = realloc(entries, entry_room * sizeof *entries);
@@ -302,8 +311,10 @@ static int allocate(void **result, size_t size, bool padded, const char *name)
     changed = true;
     /* Fresh memory is not zero. Of a large block the ends are enough to show it. */
     size_t shown = size <= 64u << 20 ? size : 1u << 20;
-    memset(shadow(address), FRESH_BYTE, shown);
-    memset(shadow(address) + size - shown, FRESH_BYTE, shown);
+    const char *fresh = getenv("SIM_CANN_FRESH"); /* real memory is often zero, and as often what was there before */
+    int byte = fresh && strcmp(fresh, "zero") == 0 ? 0 : FRESH_BYTE;
+    memset(shadow(address), byte, shown);
+    memset(shadow(address) + size - shown, byte, shown);
     memset(shadow(address) + size, GUARD_BYTE, span - size);
     sim_unlock();
     *result = (void *)address;
