@@ -6,7 +6,10 @@ An output of type int4, hifloat8 or float4 has no values on the host, and int32 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -67,6 +70,32 @@ def unpacked(word: str) -> str:
     return word
 
 
+NEAR, COARSEST = 1 / 16, 2.0**-8
+"""How far a right kernel's float may be from ours before it is rounded: by itself, and by its size (bfloat16)."""
+
+
+@dataclass(slots=True)
+class Nudge:
+    """Up or down by what a right kernel may be off; ``used`` tells that something was quantised."""
+
+    sign: int
+    used: bool = False
+
+
+_NUDGE: ContextVar[Nudge | None] = ContextVar("nudge", default=None)
+
+
+@contextmanager
+def nudged(sign: int) -> Iterator[Nudge]:
+    """References that run inside round floats that are moved towards a tie."""
+    nudge = Nudge(sign)
+    token = _NUDGE.set(nudge)
+    try:
+        yield nudge
+    finally:
+        _NUDGE.reset(token)
+
+
 def quantised(values: Any, word: str, mode: str = "round") -> Any:
     """``values`` in the type ``word``: rounded and saturated for an integer, as they are for a float8.
 
@@ -85,6 +114,10 @@ def quantised(values: Any, word: str, mode: str = "round") -> Any:
     if mode not in ROUNDINGS:
         raise Undefined(f"roundMode {mode!r} is not one of {', '.join(ROUNDINGS)}")
     low, high = integer_range(word)
+    towards = _NUDGE.get()
+    if towards is not None:
+        towards.used = True
+        values = values + towards.sign * (NEAR + np.abs(values) * COARSEST)
     # int32's bounds are not float32 numbers.
     whole = np.asarray(ROUNDINGS[mode](values), np.float64)
     return np.clip(whole, low, high).astype(np.int64)

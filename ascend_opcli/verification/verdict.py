@@ -44,6 +44,7 @@ from ascend_opcli.verification.judge import (
 from ascend_opcli.verification.overflow import together
 from ascend_opcli.verification.rows import ARRAYS, rows
 from ascend_opcli.verification.standards import SELECTS
+from ascend_opcli.verification.steps import with_steps
 from ascend_opcli.verification.third import ThirdParty
 
 SUCCESS = ExpectedStatus(codes.SUCCESS, Phase.ONE)
@@ -155,6 +156,9 @@ def judge_outputs(
             report = dataclasses.replace(report, weak=(), worst=worst)
         if row.says and choice.name != SELECTS:  # which says it itself
             report = dataclasses.replace(report, rule=f"{report.rule}; {row.says}")
+        stepped = report.passed and report.standard == "quant" and not row.explicit and not row.says
+        if stepped and golden is not None and not isinstance(got, Streamed):
+            report = with_steps(report, operator, call, name, got, compared)
         warnings += [f"{row.name}: {text}" for text in report.warnings]
         if report.passed and not row.explicit and not row.says and not isinstance(got, Streamed):
             short = ends.passing(name, spec.dtype, choice, theirs)
