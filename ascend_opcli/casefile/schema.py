@@ -243,7 +243,10 @@ def _operator(operator: Operator | None, spelling: str | None) -> Schema:
     names = catalogued.names()
     # A header on a device may declare more than the catalog has.
     return {
-        "anyOf": [{"enum": [*names, *names.values()]}, {"type": "string", "pattern": r"^\s*[A-Za-z_]\w*\s*$"}]
+        "anyOf": [
+            {"enum": [*names, *names.values()]},
+            {"type": "string", "pattern": r"^\s*(ir:)?[A-Za-z_]\w*\s*$"},
+        ]
     }
 
 

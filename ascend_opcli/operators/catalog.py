@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ascend_opcli.errors import UsageError, did_you_mean
-from ascend_opcli.operators import catalogued, packages
+from ascend_opcli.operators import by_type, catalogued, packages
 from ascend_opcli.operators.operator import Operator, snake
 
 
@@ -86,11 +86,14 @@ def _by_short_name() -> dict[str, Operator]:
 def find(name: str) -> Operator:
     """The operator called ``logit_grad`` or ``aclnnLogitGrad``: one with a reference, else a documented one.
 
+    ``ir:LogitGrad`` is the kernel of that type.
     The name of its phase 1, ``aclnnLogitGradGetWorkspaceSize``, stands for it too.
 
     Raises UnknownOperator with the nearest right name.
     """
     word = name.strip()[:200]
+    if by_type.is_type(word):
+        return _by_type(word)
     word = word.removesuffix("GetWorkspaceSize") or word
     wanted = snake(word)
     found = _with_contracts().get(wanted) or _by_short_name().get(wanted)
@@ -114,6 +117,14 @@ def find(name: str) -> Operator:
     hint = did_you_mean(word, known, otherwise=there)
     broken = "".join(f"; {problem}" for problem in installed.problems)
     raise UnknownOperator(f"unknown operator '{word}'{hint}{broken}")
+
+
+def _by_type(word: str) -> Operator:
+    try:
+        return by_type.operator(word)
+    except KeyError:
+        hint = did_you_mean(word, by_type.names(), otherwise="; no public registration has this type")
+        raise UnknownOperator(f"unknown operator type '{word}'{hint}") from None
 
 
 @lru_cache(maxsize=1)

@@ -10,6 +10,7 @@ from typing import Any
 
 from ascend_opcli.model import Argument, Case, Shape, TensorSpec
 from ascend_opcli.operators import code
+from ascend_opcli.operators.by_type import is_type
 from ascend_opcli.operators.catalog import UnknownOperator, find
 from ascend_opcli.operators.expression import Expression, compile_expression
 from ascend_opcli.operators.expression_shapes import Described
@@ -36,7 +37,7 @@ def resolve(name: str, *, signature: str | None = None, reference: str | None = 
     try:
         operator = _from_signature(name, signature) if signature is not None else find(name)
     except UnknownOperator as error:
-        if reference is None:
+        if reference is None or is_type(name):
             raise
         own = "; an operator of your own needs its C prototype under signature"
         raise UnknownOperator(f"{error}{own}") from None
@@ -74,6 +75,10 @@ def resolve(name: str, *, signature: str | None = None, reference: str | None = 
 
 
 def _from_signature(name: str, text: str) -> Operator:
+    if is_type(name):
+        raise ValueError(
+            f"{name} is called by its type, whose parameters its registration names: leave out signature"
+        )
     try:
         known = find(name)
     except UnknownOperator:

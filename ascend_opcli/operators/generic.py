@@ -164,7 +164,7 @@ def generated(
     if there:
         on, off = (tuple(p for p in PRODUCTS if (p in there) is yes) for yes in (True, False))
         rules.append(OnProduct(on, off, origin=REGISTRATION))
-    columns = _columns(found)
+    columns = columns_by_product(found)
     if columns:
         rules.append(KernelColumns(tuple(d.param.name for d in tensors), columns))
     closed = [p for p in there if p not in columns]
@@ -195,7 +195,8 @@ def _pointers(params: Sequence[Lists]) -> list[Rule]:
     return [NotNull(needed, origin=DOCUMENT)] if needed else []
 
 
-def _columns(found: Sequence[Registration]) -> dict[str, tuple[Column, ...]]:
+def columns_by_product(found: Sequence[Registration]) -> dict[str, tuple[Column, ...]]:
+    """The dtype columns of each product whose registrations all have some."""
     made: dict[str, tuple[Column, ...]] = {}
     for product in PRODUCTS:
         here = [r for r in found if product in r.products]

@@ -25,6 +25,8 @@ Default = bool | int | float | str | tuple[bool | int | float, ...]
 Reference = Callable[..., Any]
 TensorRule = Callable[[str, Shape], "tuple[str, Shape] | None"]
 """How a tensor follows the case's dtype and shape; None is the null pointer. Raises ValueError where it cannot."""
+TYPE = "ir:"
+"""Begins the name of an operator that is called by its type."""
 TOLD = frozenset({"kernel_dtype", "dtypes", "serves", "run_dtype", "call"})
 """Keywords by which a reference is told of its run beside inputs and attributes."""
 
@@ -126,6 +128,11 @@ class Operator:
     def short_name(self) -> str:
         """``logit_grad`` for ``aclnnLogitGrad``."""
         return snake(self.name)
+
+    @property
+    def by_type(self) -> bool:
+        """Whether it is a kernel called by its type, which has no aclnn entry here."""
+        return self.name.startswith(TYPE)
 
     def short_form(self, dtype: str, shape: Shape) -> dict[str, tuple[str, Shape] | None]:
         """Dtype and shape of every input of a case that gives only one of each.
@@ -248,7 +255,12 @@ def _plain(dtype: str, shape: Shape, data: Data | None, format: str) -> TensorSp
 
 
 def snake(name: str) -> str:
-    """``BatchNormElemtBackward`` and ``aclnnBatchNormElemtBackward`` -> ``batch_norm_elemt_backward``."""
+    """``BatchNormElemtBackward`` and ``aclnnBatchNormElemtBackward`` -> ``batch_norm_elemt_backward``.
+
+    A type, ``ir:SquareSumAll``, has that one name.
+    """
+    if name.startswith(TYPE):
+        return name
     bare = name.removeprefix("aclnn")
     words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", bare)
     return re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", words).lower()

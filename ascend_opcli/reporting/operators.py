@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from ascend_opcli import status as codes
-from ascend_opcli.operators import kernels
+from ascend_opcli.operators import by_type, kernels
 from ascend_opcli.operators.catalogued import Documented, Entry
 from ascend_opcli.operators.facts import SOURCE, UNSEEN, Facts, facts_of
 from ascend_opcli.operators.listing import Listed, Listing
-from ascend_opcli.operators.operator import Operator, snake
+from ascend_opcli.operators.operator import TYPE, Operator, snake
 from ascend_opcli.operators.products import PRODUCTS
 from ascend_opcli.operators.signature import Param
 from ascend_opcli.reporting.wording import count_text
@@ -58,7 +58,8 @@ def show_lines(operator: Operator, entry: Entry | None, skeleton: str = "") -> I
         yield f"{entry.category}, {entry.repository}{kind}"
     yield ""
     yield "signature"
-    yield f"  {operator.signature.prototype()}"
+    shown = by_type.text(operator.signature) if operator.by_type else operator.signature.prototype()
+    yield f"  {shown}"
     if skeleton:
         yield ""
         yield "a case"
@@ -87,6 +88,7 @@ def show_lines(operator: Operator, entry: Entry | None, skeleton: str = "") -> I
         yield f"  {product:<18} {there:<7}  {title}"
     if entry is not None:
         yield from _status_codes(entry)
+    if entry is not None or operator.by_type:
         yield from _registrations(operator)
     if operator.contract:
         yield from _contract(operator)
@@ -163,11 +165,12 @@ def _status_codes(entry: Entry) -> Iterator[str]:
 
 
 def _registrations(operator: Operator) -> Iterator[str]:
-    found = kernels.registrations(operator.name.removeprefix("aclnn"))
+    kernel = operator.name.removeprefix(TYPE).removeprefix("aclnn")
+    found = kernels.registrations(kernel)
     if not found:
         return
     yield ""
-    yield f"kernel {operator.name.removeprefix('aclnn')} as registered"
+    yield f"kernel {kernel} as registered"
     for one in found:
         where = ", ".join(one.socs) or "unknown SoCs"
         kind = ", experimental" if one.experimental else ""
@@ -191,7 +194,9 @@ def _contract(operator: Operator) -> Iterator[str]:
     kind = "generated entry" if operator.generated else "hand-written entry"
     yield ""
     known = facts_of(operator.name) if operator.generic else None
-    if operator.generic and operator.generated:
+    if operator.by_type:
+        yield "contract of the kernel, as its registrations give it"
+    elif operator.generic and operator.generated:
         yield "contract of phase 1 of a generated entry, as its registration and the generator's runtime give it"
     elif known is not None and known.sourced:
         yield "contract of phase 1, read out of its source; behind every rule stands where it comes from"

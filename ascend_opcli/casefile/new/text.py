@@ -94,7 +94,7 @@ def _head(calls: Calls) -> Iterator[str]:
     operator = calls.operator
     yield f"opcli: {keys.VERSION}"
     yield f"op: {show.scalar(operator.name if operator.custom else operator.short_name)}"
-    if operator.declared or (operator.custom and calls.entry is None):
+    if operator.declared or (operator.custom and not operator.by_type and calls.entry is None):
         yield f"signature: {show.scalar(operator.signature.prototype())}"
     if calls.product != DEFAULT_PRODUCT:
         yield f"product: {calls.product}"
