@@ -112,8 +112,10 @@ def _outputs(signature: Signature, columns: dict[str, tuple[Column, ...]]) -> di
     def rule_of(output: str) -> OutputRule:
         def rule(arguments: Arguments) -> tuple[str, tuple[int, ...]] | None:
             made = shaped(arguments)
+            if made is None:
+                return None
             given = {n: spec.dtype for n in inputs if (spec := first_spec(arguments.get(n))) is not None}
-            for column in table if made is not None else ():
+            for column in table:
                 cells = dict(zip(order, column, strict=True))
                 if all(cells[n] == dtype for n, dtype in given.items()):
                     return cells[output], made[1]

@@ -130,9 +130,9 @@ def test_an_input_written_in_place_is_one_parameter() -> None:
 
 
 def test_a_case_by_type_survives_show_and_options(square: Path) -> None:
-    (_, case, _) = load_file(square, check_standard=checked)  # type: ignore[arg-type]
+    (_, case, _) = load_file(square, check_standard=checked).cases  # type: ignore[arg-type]
     square.write_text(to_yaml(case))
-    (again,) = load_file(square, check_standard=checked)  # type: ignore[arg-type]
+    (again,) = load_file(square, check_standard=checked).cases  # type: ignore[arg-type]
     assert again.arguments == case.arguments
     plain = parse(Options("ir:Abs", "float16", "2x3"), check_standard=checked)  # type: ignore[arg-type]
     assert format(plain) == ["--op", "ir:Abs", "--dtype", "float16", "--shape", "2x3"]
