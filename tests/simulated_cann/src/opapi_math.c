@@ -172,6 +172,70 @@ aclnnStatus aclnnInplaceAddGetWorkspaceSize(const aclTensor *selfRef, const aclT
 }
 PHASE_2(aclnnInplaceAdd)
 
+/* ---------------------------------------------------------------- aclnnAdds, aclnnInplaceAdds */
+
+static int adds(const SimLaunch *launch)
+{
+    const SimArg *self = &launch->args[0], *out = &launch->args[launch->count - 1];
+    const Add *term = launch->values;
+    for (int64_t i = 0; i < out->count; i++) {
+        int64_t from = own(self, i), to = own(out, i);
+        if (is_integer(self->tensor.dtype) && is_integer(out->tensor.dtype)) {
+            uint64_t sum = (uint64_t)load_integer(place(self, from), self->tensor.dtype) + (uint64_t)term->whole;
+            store_integer(place(out, to), out->tensor.dtype, (int64_t)sum);
+        } else {
+            put(out, to, get(self, from) + term->alpha);
+        }
+    }
+    return 0;
+}
+
+static aclnnStatus plan_adds(SimBuild *build, const SimTensor *a, const SimScalar *other, const SimScalar *alpha,
+                             const SimTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor)
+{
+    VALID(is_simulated(a->dtype) && is_simulated(out->dtype), "the dtype of self or out is not supported");
+    VALID(is_floating(a->dtype) || (!is_floating(other->dtype) && !is_floating(alpha->dtype)),
+          "other or alpha is floating and self is not: not simulated");
+    VALID(can_cast(a->dtype, out->dtype), "the sum cannot be cast to the dtype of out");
+    VALID(same_shape(a, out) && a->rank <= 8, "the shapes differ or have more than 8 dimensions");
+    Add term = {scalar_value(other) * scalar_value(alpha),
+                (int64_t)((uint64_t)load_integer(other->bytes, other->dtype) *
+                          (uint64_t)load_integer(alpha->bytes, alpha->dtype))};
+    return sim_finish(build, count_of(out) ? adds : NULL, &term, sizeof term, 0, workspaceSize, executor);
+}
+
+aclnnStatus aclnnAddsGetWorkspaceSize(const aclTensor *self, const aclScalar *other, const aclScalar *alpha, aclTensor *out,
+                                      uint64_t *workspaceSize, aclOpExecutor **executor)
+{
+    SimBuild *build = sim_begin("aclnnAdds", false);
+    const SimTensor *a = sim_tensor(build, "self", self, SIM_IN);
+    const SimScalar *term = sim_scalar(build, "other", other), *factor = sim_scalar(build, "alpha", alpha);
+    const SimTensor *to = sim_tensor(build, "out", out, SIM_OUT);
+    NOT_NULL(workspaceSize);
+    NOT_NULL(executor);
+    NOT_NULL(self);
+    NOT_NULL(other);
+    NOT_NULL(alpha);
+    NOT_NULL(out);
+    return plan_adds(build, a, term, factor, to, workspaceSize, executor);
+}
+PHASE_2(aclnnAdds)
+
+aclnnStatus aclnnInplaceAddsGetWorkspaceSize(const aclTensor *selfRef, const aclScalar *other, const aclScalar *alpha,
+                                             uint64_t *workspaceSize, aclOpExecutor **executor)
+{
+    SimBuild *build = sim_begin("aclnnInplaceAdds", false);
+    const SimTensor *a = sim_tensor(build, "selfRef", selfRef, SIM_INOUT);
+    const SimScalar *term = sim_scalar(build, "other", other), *factor = sim_scalar(build, "alpha", alpha);
+    NOT_NULL(workspaceSize);
+    NOT_NULL(executor);
+    NOT_NULL(selfRef);
+    NOT_NULL(other);
+    NOT_NULL(alpha);
+    return plan_adds(build, a, term, factor, a, workspaceSize, executor);
+}
+PHASE_2(aclnnInplaceAdds)
+
 /* ---------------------------------------------------------------- aclnnCat, aclnnSplitTensor */
 
 typedef struct {
@@ -382,11 +446,11 @@ PHASE_2(aclnnCast)
 
 static int nan_to_num(const SimLaunch *launch)
 {
-    const SimArg *self = &launch->args[0], *out = &launch->args[1];
+    const SimArg *self = &launch->args[0], *out = &launch->args[launch->count - 1];
     const float *values = launch->values;
     for (int64_t i = 0; i < self->count; i++) {
         if (!is_floating(self->tensor.dtype)) {
-            memcpy(place(out, own(out, i)), place(self, own(self, i)), aclDataTypeSize((aclDataType)self->tensor.dtype));
+            memmove(place(out, own(out, i)), place(self, own(self, i)), aclDataTypeSize((aclDataType)self->tensor.dtype));
             continue;
         }
         double value = get(self, own(self, i));
@@ -415,6 +479,20 @@ aclnnStatus aclnnNanToNumGetWorkspaceSize(const aclTensor *self, float nan, floa
     return sim_finish(build, count_of(from) ? nan_to_num : NULL, values, sizeof values, 0, workspaceSize, executor);
 }
 PHASE_2(aclnnNanToNum)
+
+aclnnStatus aclnnInplaceNanToNumGetWorkspaceSize(const aclTensor *selfRef, float nan, float posinf, float neginf,
+                                                 uint64_t *workspaceSize, aclOpExecutor **executor)
+{
+    SimBuild *build = sim_begin("aclnnInplaceNanToNum", false);
+    const SimTensor *from = sim_tensor(build, "selfRef", selfRef, SIM_INOUT);
+    NOT_NULL(workspaceSize);
+    NOT_NULL(executor);
+    NOT_NULL(selfRef);
+    VALID(is_simulated(from->dtype) && from->dtype != ACL_DOUBLE && from->rank <= 8, "the dtype or rank is not supported");
+    float values[3] = {nan, posinf, neginf};
+    return sim_finish(build, count_of(from) ? nan_to_num : NULL, values, sizeof values, 0, workspaceSize, executor);
+}
+PHASE_2(aclnnInplaceNanToNum)
 
 /* ---------------------------------------------------------------- aclnnDivMod */
 

@@ -1,4 +1,4 @@
-/* aclnnAdd, aclnnInplaceAdd: the public prototypes. */
+/* aclnnAdd, aclnnInplaceAdd, aclnnAdds, aclnnInplaceAdds: the public prototypes. */
 #ifndef SIM_ACLNN_ADD_H
 #define SIM_ACLNN_ADD_H
 
@@ -19,6 +19,18 @@ ACLNN_API aclnnStatus aclnnInplaceAddGetWorkspaceSize(const aclTensor *selfRef, 
                                                       aclOpExecutor **executor);
 ACLNN_API aclnnStatus aclnnInplaceAdd(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor,
                                       aclrtStream stream);
+
+ACLNN_API aclnnStatus aclnnAddsGetWorkspaceSize(const aclTensor *self, const aclScalar *other,
+                                                const aclScalar *alpha, aclTensor *out, uint64_t *workspaceSize,
+                                                aclOpExecutor **executor);
+ACLNN_API aclnnStatus aclnnAdds(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor,
+                                aclrtStream stream);
+
+ACLNN_API aclnnStatus aclnnInplaceAddsGetWorkspaceSize(const aclTensor *selfRef, const aclScalar *other,
+                                                       const aclScalar *alpha, uint64_t *workspaceSize,
+                                                       aclOpExecutor **executor);
+ACLNN_API aclnnStatus aclnnInplaceAdds(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor,
+                                       aclrtStream stream);
 
 #ifdef __cplusplus
 }
