@@ -108,7 +108,7 @@ def test_round(run: Run) -> None:
 
 
 def test_overrun(run: Run) -> None:
-    answer = run(calls(), SIM_CANN_FAULT="aclnnAdd:overrun@2").answer
+    answer = run(calls(), SIM_CANN_FAULT="aclnnAdd:overrun=32@2").answer
     assert answer["outs"] == [answer["want"]] * 3
     assert answer["past"][:33] == [0x5A] * 32 + [0xCD]
     answer = run(calls(), SIM_CANN_FAULT="aclnnAdd:overrun=5@2").answer
