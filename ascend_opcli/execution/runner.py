@@ -125,7 +125,9 @@ def run_case(
             result = dataclasses.replace(
                 result, verdict=Verdict(Word.SKIP, f"cannot judge: the result is not defined: {error}")
             )
-        except (ReferenceFailure, DataFailure) as error:
+        except DataFailure as error:
+            result = dataclasses.replace(result, verdict=Verdict(Word.SKIP, f"cannot judge: {error}"))
+        except (ReferenceFailure, _Damaged) as error:
             result = dataclasses.replace(result, verdict=Verdict(Word.ERROR, " ".join(str(error).split())))
         except OpcliError:
             raise
@@ -168,6 +170,10 @@ def _repro(case: Case, settings: Settings, inputs_sha256: str) -> str:
     )
 
 
+class _Damaged(Exception):
+    """Data that were there when the case was loaded cannot be read now."""
+
+
 _Made = tuple[Operator, Call, Outcome, "Golden | None"]
 
 
@@ -201,8 +207,10 @@ def _run(
         else:
             try:
                 call = make_call(case, operator.signature, blank.product)
+            except DataFailure:
+                raise
             except ValueError as error:  # of a file that was changed, or is damaged where no header tells
-                raise DataFailure(str(error)) from error
+                raise _Damaged(str(error)) from error
     if settings.inputs_sha256 is not None and call.inputs_sha256 != settings.inputs_sha256.lower():
         wanted, got = settings.inputs_sha256, call.inputs_sha256
         raise UsageError(f"the inputs of {case.id} are not the same: expected sha256 {wanted}, got {got}")

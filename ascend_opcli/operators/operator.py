@@ -84,7 +84,8 @@ class Operator:
     contract made of the documents' lists alone. ``custom`` marks an operator that nobody has documented,
     ``declared`` one whose signature came from a prototype and is not the catalog's. ``own`` says where a reference
     that is not built in comes from, ``remarks`` what a report should say of it. ``open_outputs``: nobody has said
-    which shape outputs have, so that they take that of the reference's result.
+    which shape outputs have, so that they take that of the reference's result. ``absent`` are outputs that are the null
+    pointer where a case leaves them out.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Operator:
     own: str = ""
     remarks: tuple[str, ...] = ()
     open_outputs: bool = False
+    absent: tuple[str, ...] = ()
 
     @property
     def short_name(self) -> str:
@@ -168,8 +170,10 @@ class Operator:
         """An input of which a case gives dtype and shape alone."""
         return _plain(dtype, shape, self.default_data(name, dtype), self.input_format(name, shape))
 
-    def default_output(self, name: str, arguments: Arguments) -> TensorSpec:
-        """An output that the case leaves out. Never fails."""
+    def default_output(self, name: str, arguments: Arguments) -> TensorSpec | None:
+        """An output that the case leaves out, None for the null pointer. Never fails."""
+        if name in self.absent:
+            return None
         dtype, shape = self.infer_output(name, arguments)
         return _plain(dtype, shape, None, self.output_format(name, shape, arguments))
 

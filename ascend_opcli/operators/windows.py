@@ -459,16 +459,16 @@ def _maxima(axes: int, forward: str, backward: str) -> tuple[Any, Any]:
 
 
 def _adaptives(axes: int) -> tuple[Any, ...]:
-    counts = (2, 3) if axes == 2 else (2, 5, 3)
+    counts, places = ((2, 3), "int64") if axes == 2 else ((2, 5, 3), "int32")
     return (
         declare(f"AdaptiveMaxPool{axes}d", partial(_evenly_max, axes),
                 "outputOut, indicesOut = the largest element of windows that share the axes evenly, and its place",
-                partial(_evenly_made, axes, "int64" if axes == 2 else "int32"), sample_shape=_SAMPLES[axes],
+                partial(_evenly_made, axes, places), sample_shape=_SAMPLES[axes],
                 sample_attributes={"outputSize": counts}, holds=partial(_places, axes, "indicesOut")),
         declare(f"AdaptiveMaxPool{axes}dBackward", partial(_max_slope, axes),
                 "gradInput = gradOutput added at the places that indices name", _as_self,
                 sample_shape=_SAMPLES[axes], data={"indices": _FIRST},
-                short={"gradOutput": _pooled(axes, None, counts), "indices": _pooled(axes, "int64", counts)}),
+                short={"gradOutput": _pooled(axes, None, counts), "indices": _pooled(axes, places, counts)}),
         declare(f"AdaptiveAvgPool{axes}dBackward", partial(_evenly_average_slope, axes),
                 "out = gradOutput shared by the elements of windows that share the axes evenly", _as_self,
                 sample_shape=_SAMPLES[axes], short={"gradOutput": _pooled(axes, None, counts)}),

@@ -29,13 +29,15 @@ def overflowed(own: np.ndarray, golden: np.ndarray, dtype: str, *, flagged: bool
     with np.errstate(all="ignore"):
         for start in range(0, golden.size, _BLOCK):
             stop = min(start + _BLOCK, golden.size)
-            got, exact = _wide(first.block(start, stop)), _wide(round_to(second.block(start, stop), dtype))
-            flagged |= bool((~np.isfinite(got) & np.isfinite(exact)).any())
-            away = np.abs(got - exact)
-            allowed = (
-                _ROUNDING * spacing(np.abs(exact), dtype) if DTYPES[dtype].kind in ("float", "complex") else 0
-            )
-            near = (got == exact) | (np.isnan(got) & np.isnan(exact)) | (away <= allowed)
+            got, exact = first.block(start, stop), round_to(second.block(start, stop), dtype)
+            if DTYPES[dtype].kind in ("float", "complex"):
+                got, exact = _wide(got), _wide(exact)
+                flagged |= bool((~np.isfinite(got) & np.isfinite(exact)).any())
+                near = np.isnan(got) & np.isnan(exact)
+                near |= np.abs(got - exact) <= _ROUNDING * spacing(np.abs(exact), dtype)
+            else:
+                near = np.zeros(got.shape, bool)
+            near |= got == exact
             at = np.flatnonzero(~near)
             found.append(at + start)
             values.append(got[at])

@@ -233,8 +233,8 @@ def test_data_that_cannot_be_made_cost_their_case(
         return
     results = {r["name"]: r for r in json.loads(done.out)["results"]}
     assert results["good"]["verdict"] == "PASS"
-    assert results["bad"]["verdict"] == "ERROR"
-    assert results["bad"]["reason"].startswith("no data for index: ")
+    assert results["bad"]["verdict"] == "SKIP"  # of the case, not of the surroundings
+    assert results["bad"]["reason"].startswith("cannot judge: no data for index: ")
     assert words in results["bad"]["reason"]
 
 

@@ -59,10 +59,10 @@ def accepted(operator: Operator, name: str) -> tuple[str, ...]:
 
 
 def ordinary_dtype(operator: Operator) -> str:
-    """float32, or int32 where the first tensor does not take it."""
+    """float32, or the first of int32 and the listed ones that the first tensor takes."""
     first = next((p.name for p in operator.signature.inputs), None)
     listed = accepted(operator, first) if first else ()
-    return "int32" if listed and "float32" not in listed else "float32"
+    return next(d for d in ("float32", "int32", *listed) if not listed or d in listed)
 
 
 def spec_of(dtype: str, shape: tuple[int, ...], data: Any) -> TensorSpec:
