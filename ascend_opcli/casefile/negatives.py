@@ -65,8 +65,8 @@ def ordinary_case(operator: Operator, product: str) -> Case | None:
             arguments[param.name] = Attribute(values[param.name])
     for param in operator.signature.params:
         if param.is_tensor and not param.is_input:
-            spec = operator.default_output(param.name, arguments)
-            arguments[param.name] = (spec,) if param.is_list else spec
+            output = operator.default_output(param.name, arguments)
+            arguments[param.name] = (output,) if param.is_list and output is not None else output
     ordered = {p.name: arguments[p.name] for p in operator.signature.params}
     return Case(PATH, "ordinary", operator.name, ordered, Where(PATH, 1, 1), product=product)
 

@@ -194,10 +194,18 @@ def refusals(operator: Operator, arguments: Arguments, product: str) -> Iterator
     for rule in operator.contract:
         for variation in rule.breaks(arguments, product):
             changed = {**arguments, **variation.changes}
+            if any(_below_zero(operator, n, a) for n, a in variation.changes.items()):
+                continue
             found = first_broken(operator, changed, variation.product or product)
             if variation.label not in seen and found is not None and found[0] is rule:
                 seen.add(variation.label)
                 yield variation, rule.status
+
+
+def _below_zero(operator: Operator, name: str, argument: Argument) -> bool:
+    """Whether a number has no place in its unsigned C type."""
+    value = argument.value if isinstance(argument, Attribute) else None
+    return operator.signature[name].type.startswith("uint") and isinstance(value, int) and value < 0
 
 
 # --- changing a call ------------------------------------------------------------------------------------------
