@@ -235,22 +235,34 @@ def test_every_condition_was_asked() -> None:
 
 @pytest.mark.parametrize(
     ("other", "made"),
-    [("bool", "complex32"), ("int8", "complex32"), ("uint8", "complex32"), ("int64", "complex32")]
-    + [("float16", "complex32"), ("bfloat16", "complex64"), ("float32", "complex64"), ("float64", "complex128")]
-    + [("complex64", "complex64"), ("complex128", "complex128"), ("complex32", "complex32")]
-    + [("uint32", UNDEFINED), ("hifloat8", UNDEFINED)],
-)  # fmt: skip
+    [
+        *((w, "complex32") for w in ("bool", "int8", "uint8", "int64", "float16", "complex32")),
+        *((w, "complex64") for w in ("bfloat16", "float32", "complex64")),
+        *((w, "complex128") for w in ("float64", "complex128")),
+        *((w, UNDEFINED) for w in ("uint32", "hifloat8")),
+    ],
+)
 def test_complex32_promotes_from_either_side(other: str, made: str) -> None:
     assert promoted("complex32", other) == promoted(other, "complex32") == made
 
 
-@pytest.mark.parametrize("word", ["uint16", "uint32", "uint64", "float8_e5m2", "float8_e4m3fn", "int4", "hifloat8"])
+@pytest.mark.parametrize(
+    "word", ["uint16", "uint32", "uint64", "float8_e5m2", "float8_e4m3fn", "int4", "hifloat8"]
+)
 def test_dtypes_without_a_row_promote_with_themselves_alone(word: str) -> None:
     assert promoted(word, word) == word
     assert promoted(word, "float32") == promoted("float32", word) == UNDEFINED
 
 
-HELD_BY_NONE = ("complex32", "hifloat8", "float8_e8m0", "float6_e3m2", "float6_e2m3", "float4_e2m1", "float4_e1m2")
+HELD_BY_NONE = (
+    "complex32",
+    "hifloat8",
+    "float8_e8m0",
+    "float6_e3m2",
+    "float6_e2m3",
+    "float4_e2m1",
+    "float4_e1m2",
+)
 
 
 @pytest.mark.parametrize("word", HELD_BY_NONE)
