@@ -262,7 +262,7 @@ def test_a_norm_that_divides_or_multiplies_and_hands_out_its_rstd(divide: bool, 
     given |= {"scale": f32([0.1]), "offsetOptional": tensor("int8", [5]), "divMode": divide}
     made = outputs_of("RmsNormQuantV3", "ascend950", outputRstd=True, **given)
     assert made["y"].tolist() == wanted  # 2.697 and -2.131 by 0.1, plus 5
-    np.testing.assert_allclose(made["rstd"], [2**0.5 / 5], rtol=1e-12)
+    np.testing.assert_allclose(made["rstd"], [[2**0.5 / 5]], rtol=1e-12)
     assert "rstd" not in outputs_of("RmsNormQuantV3", "ascend950", outputRstd=False, **given)
 
 
