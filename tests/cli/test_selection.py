@@ -178,10 +178,12 @@ def test_negatives_that_failed_are_remembered(
     opcli: Opcli, case_file: CaseFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from ascend_opcli.backends import host
+    from ascend_opcli.model import Outcome
 
     path = case_file(THREE)
     with monkeypatch.context() as patch:
-        patch.setattr(host, "refuse", lambda *_: None)
+        accepted = Outcome("host", 0)
+        patch.setattr(host, "refuse", lambda _operator, case, _product: accepted if case.status else None)
         opcli("run", path, "--negatives", "-k", "refused[x=null] or good")
     done = opcli("run", path, "--negatives", "--last-failed", "--list")
     assert names(done) == ["logit_grad.refused[x=null]"]

@@ -57,7 +57,8 @@ def verdict(opcli: Opcli, *args: object) -> tuple[str, list[str]]:
     done = opcli("run", *args, "--allow-code", "--json", "-")
     (result,) = json.loads(done.out)["results"]
     assert done.code == (0 if result["verdict"] == "PASS" else 1), done.err
-    return result["verdict"], [o["name"] for o in result["outputs"] if not o["passed"]]
+    failed = [o["name"] for o in result["outputs"] if not o["passed"]]
+    return result["verdict"], [name for name in failed if not name.endswith("of the next seed")]
 
 
 @pytest.mark.parametrize(("function", "wrong"), [("catalogs", []), ("catalogs_zeros", ["indicesOut"])])
