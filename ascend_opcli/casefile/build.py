@@ -104,6 +104,7 @@ def build(
         signature=operator.signature.prototype()
         if "signature" in node.entries or operator.declared
         else None,
+        via=_via(node.entries["via"]) if "via" in node.entries else None,
         standard=wanted.pop("standard", None) or choice,
         got=expectations.got(got, made, operator, setting.folder) if got is not None else {},
         known_issue=_known_issue(node.entries["known_issue"]) if "known_issue" in node.entries else None,
@@ -314,6 +315,13 @@ def _product(node: Node) -> str:
 
 def _description(node: Node) -> str:
     return "" if isinstance(node, Scalar) and node.value is None else read.text(node, "description")
+
+
+def _via(node: Node) -> str:
+    word = read.word(node, "via")
+    if word not in keys.WAYS:
+        raise node.error(f"via is {' or '.join(keys.WAYS)}, not '{clip(word)}'{read.hint(word, keys.WAYS)}")
+    return word
 
 
 def _tags(node: Node) -> tuple[str, ...]:

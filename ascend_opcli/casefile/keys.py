@@ -20,6 +20,7 @@ INHERITED = (
     "only",
     "reference",
     "signature",
+    "via",
 )
 """Keys of the file that a case takes over whole where it has none of its own."""
 
@@ -53,6 +54,9 @@ LEVELS: dict[str, tuple[str, ...]] = {
     "only": ("product", "backend", "cann"),
     "known_issue": ("reason", "expires"),
 }
+
+WAYS = ("aclnn", "ir")
+"""How a device calls an operator: through its aclnn function, or its kernel by type."""
 
 VIEW = ("dtype", "shape", "layout", "strides", "offset", "storage_shape", "format")
 """Keys of an output."""

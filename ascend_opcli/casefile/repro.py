@@ -62,6 +62,7 @@ def format(case: Case) -> list[str] | None:
             *_outputs(case, operator),
             *(_expect(case.status) if case.status is not None else ()),
             *(("--product", case.product) if case.product is not None else ()),
+            *(("--via", case.via) if case.via is not None else ()),
             *(_standard_text(case.standard) if case.standard is not None else ()),
             *(("--seed", str(case.seed)) if case.seed else ()),
         ]
@@ -96,6 +97,8 @@ def repro(
         check += _standard_text(standard)
     if case.product is not None and "product" not in case.source:
         check += ["--product", case.product]
+    if case.via is not None and case.via != case.source.get("via"):
+        check += ["--via", case.via]
     code = case.reference is not None and custom.is_code(case.reference)
     if allow_code and code and "--allow-code" not in more:
         check.append("--allow-code")

@@ -201,6 +201,10 @@ _BODY: dict[str, Schema] = {
         "description": "An expression over the parameters, file.py:function, or golden.py.",
     },
     "signature": {**_TEXT, "description": "The C prototype of phase 1, or the path of a header."},
+    "via": {
+        **or_name({"enum": list(keys.WAYS)}),
+        "description": "How a device calls it: through its aclnn function, or its kernel by type.",
+    },
     "dtype": {**or_name(ref("dtype")), "description": "The short form: the dtype that the tensors follow."},
     "shape": {**or_name(ref("sizes")), "description": "The short form: the shape that the tensors follow."},
     "inputs": or_name(_maybe(ref("inputs"))),

@@ -16,6 +16,13 @@ class Backend(str, Enum):
     DEVICE = "device"
 
 
+class Via(str, Enum):
+    """How a device calls an operator."""
+
+    ACLNN = "aclnn"
+    IR = "ir"
+
+
 class Language(str, Enum):
     """The language of a report that is written for people to hand in."""
 

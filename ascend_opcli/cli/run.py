@@ -20,7 +20,7 @@ from ascend_opcli.cli.foreign import (
     third_party_folder,
 )
 from ascend_opcli.cli.interrupts import begin
-from ascend_opcli.cli.options import Backend, Debug, Language
+from ascend_opcli.cli.options import Backend, Debug, Language, Via
 from ascend_opcli.errors import ExitCode, SurroundingsError, UsageError
 
 if TYPE_CHECKING:
@@ -87,6 +87,16 @@ def run(
     device: Annotated[int, typer.Option("--device", metavar="N", help="The device's number.")] = 0,
     opp: Annotated[
         Path | None, typer.Option("--opp", metavar="DIR", help="An operator package whose symbols go first.")
+    ] = None,
+    via: Annotated[
+        Via | None,
+        typer.Option("--via", help="Through the aclnn function, or the kernel by its type (ir)."),
+    ] = None,
+    models: Annotated[
+        Path | None,
+        typer.Option(
+            "--models", metavar="DIR", help="Single-operator models for --via ir; else it compiles."
+        ),
     ] = None,
     timeout: Annotated[
         float | None,
@@ -224,6 +234,8 @@ def run(
     from ascend_opcli.verification.choice import check_for
 
     begun = time.perf_counter()
+    if models is not None and not models.is_dir():
+        raise UsageError(f"--models {models}: this is no folder")
     patience = _patience(timeout, in_process)
     if inputs_sha256 is not None and not _is_sha256(inputs_sha256):
         raise UsageError(
@@ -313,7 +325,10 @@ def run(
         on_failure=saver,
         on_outcome=keeper,
         third_party=third_party_folder(third_party, override, plan.cases, all_standards=all_standards),
-        repro_options=serving.repro + (("--third-party", str(third_party)) if third_party else ()),
+        repro_options=serving.repro
+        + (("--third-party", str(third_party)) if third_party else ())
+        + (("--models", str(models)) if models else ()),
+        via=via.value if via is not None else None,
         rerun=rerun,
     )
     # Where no operator was changed, or every case has its outputs, there is nothing that a device would be needed for.
@@ -328,6 +343,7 @@ def run(
         None if plan.unchanged else serving.candidate,
         serving.outputs,
         override,
+        models,
     )
     results: list[Result] = []
     begin()

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ascend_opcli.backends import host
+from ascend_opcli.execution.by_type import kernel_of
 from ascend_opcli.model import Call, Case, Outcome, StandardChoice
 from ascend_opcli.operators.contract import Refusal, predict, unchecked
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
 from ascend_opcli.operators.products import product as product_named
+from ascend_opcli.operators.twins import KernelCall
 
 if TYPE_CHECKING:
     from ascend_opcli.backends.candidate.candidate import Options as CandidateOptions
@@ -70,8 +72,9 @@ class OnDevice:
 
     name = "device"
 
-    def __init__(self, device: Device | InProcess, soc: str) -> None:
+    def __init__(self, device: Device | InProcess, soc: str, models: Path | None = None) -> None:
         self._device = device
+        self._models = str(models.resolve()) if models is not None else ""
         self.soc = soc
         try:
             self.product: str | None = product_named(soc)
@@ -97,9 +100,20 @@ class OnDevice:
         hazard = unchecked(operator, case.arguments)
         if hazard is not None:
             return Outcome(self.name, findings=(f"not checked by the operator: {hazard}",))
+        kernel = kernel_of(operator, case)
+        if kernel is not None:
+            return self._by_type(kernel, operator, case, call)
         outcome = repeated(case, lambda: self._device.run(operator.signature, case, call.product))
         note = differs(operator, predict(operator, case.arguments, call.product), outcome)
         return dataclasses.replace(outcome, notes=(*outcome.notes, *note))
+
+    def _by_type(self, kernel: KernelCall, operator: Operator, case: Case, call: Call) -> Outcome:
+        """The outcome of the case's kernel; its statuses are its own, of which no contract says anything."""
+        from ascend_opcli.backends.cann.ir import ByType
+
+        way = ByType(kernel, self._models)
+        outcome = repeated(case, lambda: self._device.run(operator.signature, case, call.product, way))
+        return dataclasses.replace(outcome, notes=(*outcome.notes, f"via ir: the kernel {kernel.type}"))
 
 
 def differs(operator: Operator, predicted: object, outcome: Outcome) -> tuple[str, ...]:
@@ -150,7 +164,8 @@ class Wanted:
     """What the command line asks for: auto, host or device, and how a device is to be driven.
 
     ``candidate`` or ``outputs``, the folder of what a program has written, take the operator's place; a candidate's
-    second call is judged by ``standard``, where the command line has one.
+    second call is judged by ``standard``, where the command line has one. ``models`` is a folder of single-operator
+    models, for kernels that are called by their type.
     """
 
     backend: str = "auto"
@@ -162,6 +177,7 @@ class Wanted:
     candidate: CandidateOptions | None = None
     outputs: Path | None = None
     standard: StandardChoice | None = None
+    models: Path | None = None
 
 
 @contextlib.contextmanager
@@ -192,12 +208,12 @@ def opened(wanted: Wanted, environ: Mapping[str, str] = os.environ) -> Iterator[
         from ascend_opcli.backends.cann.inprocess import InProcess
 
         with InProcess(wanted.device, wanted.opp, live=wanted.live) as here:
-            yield OnDevice(here, here.soc)
+            yield OnDevice(here, here.soc, wanted.models)
         return
     from ascend_opcli.backends.cann.device import Device, Options
 
     with Device(Options(wanted.device, wanted.opp, wanted.timeout, wanted.live)) as device:
-        yield OnDevice(device, device.soc)
+        yield OnDevice(device, device.soc, wanted.models)
 
 
 def cann_traces(environ: Mapping[str, str] = os.environ) -> list[str]:

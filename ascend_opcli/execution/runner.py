@@ -13,6 +13,7 @@ from ascend_opcli.casefile.applies import not_here
 from ascend_opcli.casefile.inline import repro
 from ascend_opcli.errors import CaseFileError, OpcliError, UsageError
 from ascend_opcli.execution.backend import Executor, Host, product_of, running_cann
+from ascend_opcli.execution.by_type import obstacle as obstacle_of_way
 from ascend_opcli.execution.memory import available_bytes, too_large
 from ascend_opcli.execution.written import Given
 from ascend_opcli.model import Call, Case, Outcome, Result, StandardChoice, Timings, Verdict, Word
@@ -70,6 +71,7 @@ class Settings:
     on_outcome: Callable[[Case, Call, Outcome], None] | None = None
     third_party: str | None = None
     repro_options: tuple[str, ...] = ()
+    via: str | None = None
     rerun: bool = False
 
 
@@ -97,6 +99,8 @@ def run_case(
 
     ``given`` takes the executor's place where the case brings its outputs along.
     """
+    if settings.via is not None:
+        case = dataclasses.replace(case, via=settings.via)
     if case.got and not settings.rerun:
         executor = given or Given()
     product = product_of(case, executor, settings.product)
@@ -184,7 +188,8 @@ def _run(
         operator = operator_of(case, allow_code=settings.allow_code)
     except ValueError as error:
         raise CaseFileError(str(error), case.where) from None
-    elsewhere = _only_elsewhere(case, operator, blank.product)
+    elsewhere = obstacle_of_way(operator, case, executor.name, blank.product)
+    elsewhere = elsewhere or _only_elsewhere(case, operator, blank.product)
     if elsewhere is not None:
         return dataclasses.replace(blank, verdict=Verdict(Word.SKIP, elsewhere)), None
     clock = _Clock()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ascend_opcli.backends.cann.discovery import child_environment
 from ascend_opcli.backends.cann.execute import CALL_STEPS, SYNC
+from ascend_opcli.backends.cann.ir import ByType
 from ascend_opcli.backends.cann.plog import Plog
 from ascend_opcli.backends.cann.reopening import Reopening
 from ascend_opcli.backends.cann.timing import Prepare, Request
@@ -83,9 +84,9 @@ class Device:
         self._child.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def run(self, signature: Signature, case: Case, product: str) -> Outcome:
+    def run(self, signature: Signature, case: Case, product: str, way: ByType | None = None) -> Outcome:
         """The outcome of one case. A crash or a hang inside its call is a finding; the worker is renewed then."""
-        reply = self._asked((signature, case, product), mark=True, each_step=False)
+        reply = self._asked((signature, case, product, way), mark=True, each_step=False)
         assert isinstance(reply, Outcome)
         return reply
 

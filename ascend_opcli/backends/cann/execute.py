@@ -56,27 +56,25 @@ def execute(
     poison shows itself a second time, an element that was not written does not. What the second call does
     wrong counts too.
     """
-    first = _attempt(runtime, libraries, signature, case, call, announce, POISONS[0])
+    return poisoned(
+        lambda stack, poison: _called(stack, runtime, libraries, signature, case, call, announce, poison)
+    )
+
+
+def poisoned(once: Callable[[contextlib.ExitStack, int], Outcome]) -> Outcome:
+    """The outcome of a call that ``once`` makes with a poison, twice where elements still hold the first one."""
+    first = _attempt(once, POISONS[0])
     if first.status != 0 or not first.written:
         return first
-    again = _attempt(runtime, libraries, signature, case, call, announce, POISONS[1])
-    return both(first, again)
+    return both(first, _attempt(once, POISONS[1]))
 
 
-def _attempt(
-    runtime: Runtime,
-    libraries: Libraries,
-    signature: Signature,
-    case: Case,
-    call: Call,
-    announce: Announce,
-    poison: int,
-) -> Outcome:
+def _attempt(once: Callable[[contextlib.ExitStack, int], Outcome], poison: int) -> Outcome:
     """One call from its buffers to their release."""
     outcome: Outcome | None = None
     try:
         with contextlib.ExitStack() as stack:
-            outcome = _called(stack, runtime, libraries, signature, case, call, announce, poison)
+            outcome = once(stack, poison)
     except AclFailure as failure:
         if outcome is None or (outcome.status == 0 and not outcome.findings):
             raise

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ascend_opcli.backends.cann.discovery import child_environment
+from ascend_opcli.backends.cann.ir import ByType
 from ascend_opcli.backends.cann.plog import Plog
 from ascend_opcli.backends.cann.runtime import AclFailure
 from ascend_opcli.backends.cann.worker import Session
@@ -55,12 +56,12 @@ class InProcess:
         """The version of the runtime in use; empty on a CANN that cannot be asked."""
         return self._session.runtime.cann_version()
 
-    def run(self, signature: Signature, case: Case, product: str) -> Outcome:
+    def run(self, signature: Signature, case: Case, product: str, way: ByType | None = None) -> Outcome:
         """The outcome of one case; what the kernel prints meanwhile is kept out of our own streams."""
         self._plog.mark()
         voice = self._folder / "voice"
         with _captured(voice):
-            outcome = self._session.run(signature, case, product)
+            outcome = self._session.run(signature, case, product, way)
             self._session.settle_log(outcome)
             self._session.renew()
         said = printed(voice)

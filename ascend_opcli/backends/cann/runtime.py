@@ -161,6 +161,11 @@ class Runtime:
     # --- what an operator call needs ---------------------------------------------------------------------
 
     @property
+    def acl(self) -> ModuleType:
+        """pyACL itself."""
+        return self._acl
+
+    @property
     def stream(self) -> int:
         """The stream's handle."""
         return self._stream

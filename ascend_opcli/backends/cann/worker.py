@@ -1,7 +1,7 @@
 """The process in which the device lives: it takes calls from a pipe and answers with outcomes.
 
 Started as ``python -m ascend_opcli.backends.cann.worker FD DEVICE OPP BUILTIN``; BUILTIN "1" leaves out every
-custom package. A triple is a case to run; a request of :mod:`timing` goes to the stage that it keeps. What it sends
+custom package. A tuple is a case to run; a request of :mod:`timing` goes to the stage that it keeps. What it sends
 is ("step", name) as a call goes on and ("done", answer) at its end, or ("last", answer) where the context is spoilt and
 another worker should take over; anything else that happens to it is the parent's to notice.
 """
@@ -17,8 +17,10 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from ascend_opcli.backends.cann import ir
 from ascend_opcli.backends.cann.discovery import builtin_libraries, packages
 from ascend_opcli.backends.cann.execute import Announce, execute, failure_outcome
+from ascend_opcli.backends.cann.ir import ByType
 from ascend_opcli.backends.cann.libraries import Libraries
 from ascend_opcli.backends.cann.reopening import Reopening
 from ascend_opcli.backends.cann.runtime import AclFailure, Runtime, load_pyacl
@@ -73,15 +75,24 @@ class Session:
             time.sleep(LOG_DELAY)
 
     def run(
-        self, signature: Signature, case: Case, product: str, announce: Announce = lambda _step: None
+        self,
+        signature: Signature,
+        case: Case,
+        product: str,
+        way: ByType | None = None,
+        announce: Announce = lambda _step: None,
     ) -> Outcome:
-        """One case; a runtime call that fails outside the case's own call is an error of the surroundings."""
+        """One case, through aclnn or the ``way`` by type; a runtime call that fails outside the case's own call is an
+        error of the surroundings.
+        """
         if self._reopening.closed:
             return Outcome("device", error=self._reopening.closed)
         try:
             call = make_call(case, signature, product)
             level = 1 if case.deterministic is None and case.repeat > 1 else case.deterministic
             with self.runtime.deterministic(level):
+                if way is not None:
+                    return ir.execute(self.runtime, way, signature, call, announce)
                 outcome = execute(self.runtime, self.libraries, signature, case, call, announce)
             return dataclasses.replace(outcome, notes=(*outcome.notes, *self.libraries.notes(signature.name)))
         except AclFailure as failure:
@@ -123,8 +134,8 @@ def _answer(session: Session, request: Any, speaker: Speaker) -> object:
 
     try:
         if isinstance(request, tuple):
-            signature, case, product = request
-            return session.run(signature, case, product, announce)
+            signature, case, product, way = request
+            return session.run(signature, case, product, way, announce)
         return session.bench.answer(request, announce)
     except Exception as error:
         traceback.print_exc()
