@@ -184,7 +184,7 @@ class Case:
     these are judged, and nothing is run. ``source`` is the case as plain data, fit to be printed as one stand-alone
     document. ``skip`` says why the case is not run: a file of another tool may leave a call open,
     ``arguments`` is empty then, or name a standard that nobody here knows. ``damaged``: it is not run because a
-    file that is there cannot be read, which is an error. ``via`` is how a device is to call it: aclnn, or ir (by its type).
+    file that is there cannot be read, which is an error. ``via``: aclnn or ir (by its type).
     """
 
     path: str
