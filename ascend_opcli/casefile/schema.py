@@ -170,7 +170,7 @@ _ALIAS: Schema = {
 _POINT: Schema = {"type": "object", "minProperties": 1}
 
 _BODY: dict[str, Schema] = {
-    "op": {**or_name(ref("operator")), "description": "aclnnLogitGrad or logit_grad."},
+    "op": {**or_name(ref("operator")), "description": "aclnnLogitGrad, logit_grad, or a type: ir:LogitGrad."},
     "description": {"type": ["string", "null"]},
     "product": {**or_name(ref("product")), "description": "Whose contract the host applies."},
     "standard": {**or_name(ref("rule")), "description": "The rule by which outputs are judged."},

@@ -46,7 +46,7 @@ def list_operators(
 
 @ops_app.command("show", epilog="Example: opcli ops show aclnnAdd")
 def show_operator(
-    name: Annotated[str, typer.Argument(help="logit_grad or aclnnLogitGrad.")],
+    name: Annotated[str, typer.Argument(help="logit_grad, aclnnLogitGrad, or a type: ir:LogitGrad.")],
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Show one operator: signature, a case, parameters, products, contract, who can judge it, divergences."""

@@ -194,7 +194,7 @@ def _attributes(
             made.append(
                 (attribute.name, attribute.type, _typed(attribute.name, attribute.type, argument.value))
             )
-        elif attribute.required and attribute.name == "N" and len(lists) == 1:
+        elif attribute.name == "N" and attribute.type == "Int" and len(lists) == 1:
             members = arguments[tensors[lists[0]]]
             made.append(("N", "Int", len(members) if isinstance(members, tuple) else 0))
         elif attribute.required and attribute.default is None:

@@ -26,12 +26,16 @@ LIBRARIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "opapi_nn": (("opapi_nn",), ("nnopbase", "ascendcl")),
     "opapi_math": (("opapi_math",), ("nnopbase", "ascendcl")),
     "opapi_cv": (("opapi_cv",), ("nnopbase", "ascendcl")),
+    "acl_op_executor": (("acl_op",), ("opapi_nn", "opapi_math", "nnopbase", "ascendcl")),
+    "acl_op_compiler": (("acl_op_compiler",), ("acl_op_executor", "ascendcl")),
 }
 # CANN up to 8.3 had one operator library.
 SINGLE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ascendcl": LIBRARIES["ascendcl"],
     "nnopbase": LIBRARIES["nnopbase"],
     "opapi": (("opapi_nn", "opapi_math", "opapi_cv"), ("nnopbase", "ascendcl")),
+    "acl_op_executor": (("acl_op",), ("opapi", "nnopbase", "ascendcl")),
+    "acl_op_compiler": LIBRARIES["acl_op_compiler"],
 }
 # Custom packages: name -> (source, headers).
 PACKAGES = {"add_custom": ("vendor_add_custom", ("aclnn_add_custom.h",)), "shadow": ("vendor_shadow", ())}

@@ -28,7 +28,7 @@ from ascend_opcli.backends.cann.execute import (
 )
 from ascend_opcli.backends.cann.runtime import AclFailure, Runtime
 from ascend_opcli.errors import SurroundingsError
-from ascend_opcli.model import Call, Outcome, Phase
+from ascend_opcli.model import Call, Case, Outcome, Phase
 from ascend_opcli.operators.signature import Signature
 from ascend_opcli.operators.twins import KernelCall, KernelTensors
 from ascend_opcli.tensors.dtypes import DTYPES
@@ -40,6 +40,9 @@ UNDEFINED = -1
 ENGINE_SYS, COMPILE_SYS = 0, 0
 REPEATED = 100002
 """ACL_ERROR_REPEAT_INITIALIZE: the folder of models was set before."""
+
+NOT_FOUND = 100024
+"""ACL_ERROR_OP_NOT_FOUND: no model of the folder fits the call."""
 
 SETTERS: Mapping[str, str] = {
     "Int": "set_attr_int",
@@ -60,7 +63,9 @@ class ByType:
     models: str = ""
 
 
-def execute(runtime: Runtime, way: ByType, signature: Signature, call: Call, announce: Announce) -> Outcome:
+def execute(
+    runtime: Runtime, way: ByType, signature: Signature, case: Case, call: Call, announce: Announce
+) -> Outcome:
     """Run a call, its outputs poisoned and guarded like one through aclnn; a status comes from the one launch.
 
     Raises SurroundingsError where this CANN cannot call a kernel by its type.
@@ -78,6 +83,11 @@ def execute(runtime: Runtime, way: ByType, signature: Signature, call: Call, ann
         if status != 0:
             text = runtime.error_text()
             runtime.synchronize()
+            if status == NOT_FOUND and way.models and (case.status is None or case.status.code != status):
+                why = (
+                    f"{way.models} has no model of {way.kernel.type} for these shapes, dtypes and attributes"
+                )
+                return Outcome("device", error=why, served_by=served)
             return Outcome("device", status, Phase.ONE, message=text, served_by=served)
         announce(SYNC)
         status = runtime.synchronize()

@@ -92,7 +92,7 @@ class Session:
             level = 1 if case.deterministic is None and case.repeat > 1 else case.deterministic
             with self.runtime.deterministic(level):
                 if way is not None:
-                    return ir.execute(self.runtime, way, signature, call, announce)
+                    return ir.execute(self.runtime, way, signature, case, call, announce)
                 outcome = execute(self.runtime, self.libraries, signature, case, call, announce)
             return dataclasses.replace(outcome, notes=(*outcome.notes, *self.libraries.notes(signature.name)))
         except AclFailure as failure:

@@ -118,7 +118,8 @@ const char *sim_kind_name(SimKind kind)
 {
     static const char *const names[SIM_KINDS] = {
         "",           "aclrtContext", "aclrtStream",   "aclrtEvent",    "aclTensor",    "aclScalar", "aclIntArray",
-        "aclFloatArray", "aclBoolArray", "aclTensorList", "aclScalarList", "aclOpExecutor"};
+        "aclFloatArray", "aclBoolArray", "aclTensorList", "aclScalarList", "aclOpExecutor",
+        "aclTensorDesc", "aclDataBuffer", "aclopAttr"};
     return names[kind];
 }
 
@@ -1194,10 +1195,11 @@ static void account(const char *at)
     SimAccount sums = {
         .peak = peak_bytes, .launches = launches, .deterministic = (long)process_options[0], .device = last_device};
     long *live = sums.live;
-    live[LIVE_TENSORS] = live_handles[SIM_TENSOR];
+    live[LIVE_TENSORS] = live_handles[SIM_TENSOR] + live_handles[SIM_TENSOR_DESC] + live_handles[SIM_DATA_BUFFER];
     live[LIVE_SCALARS] = live_handles[SIM_SCALAR];
     live[LIVE_LISTS] = live_handles[SIM_TENSOR_LIST] + live_handles[SIM_SCALAR_LIST];
-    live[LIVE_ARRAYS] = live_handles[SIM_INT_ARRAY] + live_handles[SIM_FLOAT_ARRAY] + live_handles[SIM_BOOL_ARRAY];
+    live[LIVE_ARRAYS] = live_handles[SIM_INT_ARRAY] + live_handles[SIM_FLOAT_ARRAY] + live_handles[SIM_BOOL_ARRAY] +
+                        live_handles[SIM_OP_ATTR];
     live[LIVE_EXECUTORS] = live_handles[SIM_EXECUTOR];
     live[LIVE_STREAMS] = live_handles[SIM_STREAM];
     live[LIVE_EVENTS] = live_handles[SIM_EVENT];

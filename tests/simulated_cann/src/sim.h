@@ -21,6 +21,9 @@ typedef enum {
     SIM_TENSOR_LIST,
     SIM_SCALAR_LIST,
     SIM_EXECUTOR,
+    SIM_TENSOR_DESC,
+    SIM_DATA_BUFFER,
+    SIM_OP_ATTR,
     SIM_KINDS
 } SimKind;
 
@@ -57,7 +60,7 @@ typedef struct {
 SIM_API int sim_count_call(const char *name);
 SIM_API const SimFault *sim_find_fault(const char *name, int call, const char *kind);
 SIM_API long sim_fault_number(const SimFault *fault, long otherwise);
-int sim_function_fault(const char *name, int otherwise);
+SIM_API int sim_function_fault(const char *name, int otherwise);
 
 /* Times by environment. */
 SIM_API double sim_device_time(const char *name, double bytes); /* ns, negative where it is not set */

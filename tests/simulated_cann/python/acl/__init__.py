@@ -31,6 +31,7 @@ def _module(name):
 
 rt = _module("rt")
 util = _module("util")
+op = _module("op")
 
 
 class _Out:
@@ -82,7 +83,7 @@ def _bind(path, call):
         return
     module, _, short = path.rpartition(".")
     call.__name__ = short
-    setattr({"": _sys.modules[__name__], "rt": rt, "util": util}[module], short, call)
+    setattr({"": _sys.modules[__name__], "rt": rt, "util": util, "op": op}[module], short, call)
 
 
 _function("init", "aclInit", _TEXT, optional=1)
@@ -141,6 +142,57 @@ _function("rt.ctx_set_sys_param_opt", "aclrtCtxSetSysParamOpt", _INT, _LONG)
 _function("rt.set_op_execute_time_out", "aclrtSetOpExecuteTimeOut", _UINT)
 _function("rt.peek_at_last_error", "aclrtPeekAtLastError", _INT)
 _function("rt.get_last_error", "aclrtGetLastError", _INT)
+
+
+# --- kernels by their type: a library that is opened when it is first used
+
+_late = {}
+
+
+def _by_type(path, c_name, *parameters, result=_INT):
+    """Binds acl.`path`: handles come back bare, as do codes; `result` None gives None. "L" is a list of handles
+    without its length, "N" one with it in front, "D" a list of numbers with its length in front."""
+    name = f"acl.{path}"
+
+    def call(*args):
+        if len(args) != len(parameters):
+            raise TypeError(f"{name} args parse failed")
+        converted = []
+        for kind, value in zip(parameters, args, strict=True):
+            if kind in ("L", "N", "D"):
+                if not isinstance(value, list):
+                    raise TypeError("argument is not list")
+                array = ((_LONG if kind == "D" else _POINTER) * max(len(value), 1))(*value)
+                converted += [array] if kind == "L" else [_INT(len(value)), array]
+            elif kind is _ct.c_float:
+                if not isinstance(value, (int, float)):
+                    raise TypeError(f"{name} args parse failed")
+                converted.append(kind(value))
+            else:
+                converted.append(_convert(kind, value, name))
+        if "library" not in _late:
+            _late["library"] = _ct.PyDLL("libacl_op_executor.so", mode=_ct.RTLD_GLOBAL)
+        raw = getattr(_late["library"], c_name)
+        raw.restype = result
+        made = raw(*converted)
+        return made or 0 if result is not None else None
+
+    _bind(path, call)
+
+
+_by_type("create_tensor_desc", "aclCreateTensorDesc", _INT, "D", _INT, result=_POINTER)
+_by_type("destroy_tensor_desc", "aclDestroyTensorDesc", _POINTER, result=None)
+_by_type("set_tensor_desc_name", "aclSetTensorDescName", _POINTER, _TEXT, result=None)
+_by_type("create_data_buffer", "aclCreateDataBuffer", _POINTER, _SIZE, result=_POINTER)
+_by_type("destroy_data_buffer", "aclDestroyDataBuffer", _POINTER)
+_by_type("op.create_attr", "aclopCreateAttr", result=_POINTER)
+_by_type("op.destroy_attr", "aclopDestroyAttr", _POINTER, result=None)
+_by_type("op.set_attr_bool", "aclopSetAttrBool", _POINTER, _TEXT, _ct.c_uint8)
+_by_type("op.set_attr_int", "aclopSetAttrInt", _POINTER, _TEXT, _LONG)
+_by_type("op.set_attr_float", "aclopSetAttrFloat", _POINTER, _TEXT, _ct.c_float)
+_by_type("op.set_attr_string", "aclopSetAttrString", _POINTER, _TEXT, _TEXT)
+_by_type("op.set_model_dir", "aclopSetModelDir", _TEXT)
+_by_type("op.execute_v2", "aclopExecuteV2", _TEXT, "N", "L", "N", "L", _POINTER, _POINTER)
 
 
 def _nothing(args, name):
