@@ -54,6 +54,4 @@ def together(either: Places | None, beyond: Places) -> Places:
 
 
 def _wide(values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind in "ciu":  # of whole numbers beyond 2**53 a neighbour tells as much
-        return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
-    return widen(values, np.float64)
+    return values.astype(np.complex128) if values.dtype.kind == "c" else widen(values, np.float64)

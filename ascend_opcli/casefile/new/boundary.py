@@ -9,7 +9,7 @@ from ascend_opcli.casefile.new.calls import Calls
 from ascend_opcli.casefile.new.groups import Group, Point, case_of, plain, tensor_of
 from ascend_opcli.casefile.new.smoke import Commented, first_dtype
 from ascend_opcli.casefile.new.tails import tails
-from ascend_opcli.model import Argument, Attribute, TensorSpec
+from ascend_opcli.model import Argument, Attribute, Derived, TensorSpec
 from ascend_opcli.operators.contract import NO_KERNEL, Variation, predict, refusals
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import PRODUCTS
@@ -78,6 +78,9 @@ def _case(
             if changed or not param.is_input:
                 section = sections["inputs" if param.is_input else "outputs"]
                 section[param.name] = _tensor(calls.operator, param, arguments)
+            elif isinstance(argument, TensorSpec) and isinstance(argument.data, Derived):
+                # What is worked out of the others need not fit those that are changed.
+                sections["inputs"][param.name] = {**(sections["inputs"].get(param.name) or {}), "data": 0}
         elif changed:
             sections["attrs"][param.name] = plain(argument) if isinstance(argument, Attribute) else None
     for key, section in sections.items():

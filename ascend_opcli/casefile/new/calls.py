@@ -153,16 +153,20 @@ class Calls:
 
     def taken(self, arguments: Arguments | None) -> bool:
         """Whether the contract takes the call."""
-        if arguments is None or isinstance(predict(self.operator, arguments, self.product), Refusal):
-            return False
-        return unchecked(self.operator, arguments) is None
+        return arguments is not None and self._refused(arguments) is None
 
     def accepted(self, arguments: Arguments | None) -> bool:
         """Whether the contract takes the call and, where it is small, the reference can work it through."""
-        if arguments is None or not self.taken(arguments):
-            return False
+        return arguments is not None and (self._refused(arguments) or self._failing(arguments)) is None
+
+    def _refused(self, arguments: Arguments) -> str | None:
+        predicted = predict(self.operator, arguments, self.product)
+        return predicted.rule if isinstance(predicted, Refusal) else unchecked(self.operator, arguments)
+
+    def _failing(self, arguments: Arguments) -> str | None:
+        """Why the reference cannot work a small call through."""
         if self.operator.reference is None or size(arguments) > PROBE:
-            return True
+            return None
         case = Case("<new>", "new", self.operator.name, arguments, Where("<new>", 1, 1))
         try:
             with warnings.catch_warnings():
@@ -170,9 +174,9 @@ class Calls:
                 # A reference that drops an imaginary part has no result for this dtype.
                 warnings.simplefilter("error", np.exceptions.ComplexWarning)
                 golden(self.operator, make_call(case, self.operator.signature, self.product))
-        except (ReferenceFailure, ValueError, np.exceptions.ComplexWarning):
-            return False
-        return True
+        except (ReferenceFailure, ValueError, np.exceptions.ComplexWarning) as error:
+            return str(error)
+        return None
 
     @cached_property
     def dtypes(self) -> tuple[str, ...]:
@@ -200,6 +204,15 @@ class Calls:
             if own is not None and own[0] == dtype and spec is not None:
                 return spec.dtype == dtype
         return True
+
+    @property
+    def obstacle(self) -> str:
+        """Why there is no ordinary call, in words; empty where nobody knows."""
+        if self.beyond:
+            return self.beyond
+        made = (self.make(d, self.base_shape) for d in _WORDS if self._leads(d))
+        found = [why for m in made if m is not None and (why := self._refused(m) or self._failing(m))]
+        return found[0] if found else ""
 
     @property
     def beyond(self) -> str:

@@ -70,7 +70,9 @@ def ecosystem(
     yield from _halves(calls, points, failure)
     yield from _special_shapes(calls)
     yield from _special_values(calls, failure)
-    yield from tails(calls, dtype)
+    for said, case in tails(calls, dtype):
+        why = failure(case) if failure is not None else None
+        yield (said, case) if why is None else _known(said, case, why)
 
 
 def _key(point: Point) -> tuple[object, ...]:

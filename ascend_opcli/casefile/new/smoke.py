@@ -20,7 +20,7 @@ def first_dtype(calls: Calls) -> str:
     """The dtype of an ordinary call. Raises UsageError where none can be made."""
     dtype = calls.first_dtype
     if dtype is None:
-        why = f": {calls.beyond}" if calls.beyond else ""
+        why = f": {calls.obstacle}" if calls.obstacle else ""
         raise UsageError(
             f"no call of {calls.operator.name} on {calls.product} can be made{why}; "
             f"'opcli ops show {calls.operator.short_name}' lists what its parameters take"

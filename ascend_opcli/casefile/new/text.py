@@ -36,7 +36,7 @@ def new_file(
     pairs: bool = False,
     failure: Callable[[str], str | None] | None = None,
 ) -> str:
-    """A case file of the operator. Raises UsageError where no call of it can be made.
+    """A case file of the operator. Raises UsageError where no call of it can be made, or none that fits the suite.
 
     ``failure`` says why the reference itself fails the case of a text, in its compute dtype: such cases of the
     ecosystem suite are marked as a known issue.
@@ -51,7 +51,13 @@ def new_file(
         cases = ecosystem.ecosystem(calls, max_elements=max_elements, pairs=pairs, failure=tried)
     else:
         cases = boundary.boundary(calls)
-    return "".join(f"{line}\n" for line in _lines(calls, suite, list(cases)))
+    made = list(cases)
+    if not made:
+        raise UsageError(
+            f"no call of {operator.name} on {calls.product} fits the {suite.value} suite, whose tensors have at "
+            f"most {max_elements:,} elements; --suite {Suite.SMOKE.value} has an ordinary one"
+        )
+    return "".join(f"{line}\n" for line in _lines(calls, suite, made))
 
 
 def skeleton(operator: Operator) -> str:
