@@ -255,6 +255,73 @@ def test_a_number_may_be_as_large_as_its_range_says_and_no_larger(name: str) -> 
             parse(f"{name}={number}")
 
 
+@pytest.mark.parametrize(
+    ("dtype", "threshold", "small", "counted"),
+    [
+        ("float16", 2**-10, 2**-11, 2**-16),
+        ("bfloat16", 2**-7, 2**-8, 2**-16),
+        *((dtype, 2**-13, 2**-14, 2**-30) for dtype in ("float32", "float64", "complex64", "complex128")),
+        ("float8_e4m3fn", 2**-3, 2**-4, 2**-6),
+        ("float8_e5m2", 2**-2, 2**-3, 2**-5),
+    ],
+)
+def test_single_and_dual_have_the_published_numbers(
+    dtype: str, threshold: float, small: float, counted: float
+) -> None:
+    single, dual = make(parse("single"), dtype), make(parse("dual"), dtype)
+    assert (single.mean_limit, single.rtol, single.mean_epsilon) == (threshold, 10 * threshold, 1e-7)
+    assert (dual.small, dual.atol, dual.rtol) == (small, counted, 5 * small)
+    assert make(parse("single"), "int8").atol == 1
+
+
+@pytest.mark.parametrize("what", [math.nan, math.inf])
+def test_what_a_share_forgives_is_told(what: float) -> None:
+    got, golden = np.ones(100, np.float32), np.ones(100)
+    got[7] = what
+    report = judge_output(
+        "out", got, golden, dtype="float32", choice=parse("ratio:ptol=0.01,tool=verify_result")
+    )
+    assert report.passed
+    assert report.warnings == ("ratio forgives 1 NaN or Inf that differ, as a share",)
+    report = judge_output("out", got, golden, dtype="float32", choice=parse("ratio:ptol=0.01"))
+    assert not report.passed
+    npu = judge_output("out", got, golden, dtype="float32", choice=parse("torch_npu:prec=0.01"))
+    assert npu.passed is math.isinf(what)
+    assert npu.warnings == (("torch_npu forgives 1 Inf that differ, as a share",) if npu.passed else ())
+
+
+def test_an_output_that_equals_its_golden_uses_nothing() -> None:
+    golden = np.linspace(1, 2, 64)
+    for text in (
+        "ecosystem",
+        "single",
+        "msopst",
+        "ratio",
+        "torch_npu",
+        "cosine",
+        "assert_close",
+        "ulp",
+        "exact",
+        "md5",
+    ):
+        for dtype in ("float32", "float64"):
+            got = golden.astype(dtype)
+            report = judge_output("out", got, got, dtype=dtype, choice=parse(text))
+            assert report.passed
+            assert report.used == pytest.approx(0.0, abs=1e-9), text
+            assert report.worst == ()
+
+
+def test_an_element_is_shown_with_the_golden_that_counts_there() -> None:
+    golden = np.array([1.0, 2.0, 4.0, 8.0])
+    got = np.array([11.0, 12.0, 14.0, 8.0], np.float32)
+    for places in ([1], [0, 2], [3, 1], []):
+        either = (np.array(places, int), np.array([10.0] * len(places)))
+        report = judge_output("out", got, golden, dtype="float32", choice=parse("allclose"), either=either)
+        shown = {e.index[0]: e.golden for e in report.worst}
+        assert shown == {at: 10.0 if at in places else golden[at] for at in (0, 1, 2)}, places
+
+
 # --- statuses ---------------------------------------------------------------------------------------------------
 
 LOST, OTHER_LOST = 507899, 207001  # the driver failed, no memory

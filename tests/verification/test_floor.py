@@ -86,3 +86,31 @@ def test_a_tolerance_of_0_lays_no_false_fault_to_a_result_that_is_rounded_right(
     assert "the host result itself is off where the tolerance is 0" in done.out
     for word in ("half", "truncated", "NaN", "Inf"):
         assert word not in done.out
+
+
+def test_the_floor_stands_where_the_golden_is_the_references_and_branches_stand_everywhere(
+    opcli: Opcli, case_file: CaseFile
+) -> None:
+    """The host result is the floor itself; of expected values that a case gives nobody knows how near one can come."""
+    right = "[0.36787945, 0.13533528, 2.0]"
+    path = case_file(f"""
+        op: elu_backward
+        defaults: {{inputs: {{gradOutput: [1.0, 1.0, 2.0], selfOrResult: [-1.0, -2.0, 1.0]}}}}
+        cases:
+          - {{name: host}}
+          - {{name: right, got: {{gradInput: {right}}}}}
+          - {{name: wrong, got: {{gradInput: [1.0, 1.0, 2.0]}}}}
+          - {{name: expected, expect: {{outputs: {{gradInput: {right}}}}}}}
+          - {{name: other, expect: {{outputs: {{gradInput: [1.0, 1.0, 2.0]}}}}}}
+    """)
+    results = {
+        r["name"]: r["outputs"][0] for r in json.loads(opcli("run", path, "--json", "-").out)["results"]
+    }
+    host = results["host"]
+    assert 0 < host["floor"] == host["used"] < 1
+    assert results["wrong"]["floor"] == host["floor"] < results["wrong"]["used"]
+    for name, passed in (("right", True), ("expected", True), ("other", False)):
+        assert results[name]["passed"] is passed
+        assert results[name].get("floor") is None, name
+    for output in results.values():
+        assert [b["count"] for b in output["branches"]] == [2, 1]
