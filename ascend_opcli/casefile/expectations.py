@@ -82,7 +82,7 @@ def _pattern(node: Node) -> str:
     try:
         message_pattern.pattern(pattern)
     except ValueError as error:
-        raise node.error(f"message {clip(str(error))}") from None
+        raise node.error(f"message {error}") from None
     return pattern
 
 

@@ -143,6 +143,9 @@ def run_case(
         word = Word.ERROR if case.damaged and reason == case.skip else Word.SKIP
         result = dataclasses.replace(result, verdict=Verdict(word, reason))
     verdict = apply_known_issue(case, result.verdict, settings.today)
+    if case.got and settings.rerun and made is not None:
+        left = "got of the case is not judged: an option of the command line asks for a run"
+        verdict = dataclasses.replace(verdict, notes=(*verdict.notes, left))
     result = dataclasses.replace(result, verdict=verdict, repro=_repro(case, settings, result.inputs_sha256))
     if made is not None and made[2].again:
         verdict = dataclasses.replace(verdict, notes=(*verdict.notes, *_other_calls(case, settings, made[2])))

@@ -64,6 +64,16 @@ def _of(output: str, got: Any, golden: Any, bounds: Any, says: str) -> Iterator[
         yield made(
             output, f"ends of {output}", ends, inside, "the least and the largest lie in range", "float64"
         )
+        yield from _unordered(output, ours.reshape(-1))
+
+
+def _unordered(output: str, drawn: Any) -> Iterator[Held]:
+    """Neighbours have nothing to do with one another: a ramp has the right distribution too."""
+    pairs = np.stack([drawn[:-1], drawn[1:]]) if drawn.size > 1 else np.zeros((2, 1))
+    if np.isfinite(pairs).all() and (pairs.std(axis=1) > 0).all():
+        found, room = np.corrcoef(pairs)[:1, 1], _DEVIATIONS / math.sqrt(pairs.shape[1])
+        says = "the correlation of neighbours is 0, within what chance gives"
+        yield made(output, f"order of {output}", found, np.clip(found, -room, room), says, "float64")
 
 
 @lru_cache(maxsize=1)

@@ -44,7 +44,10 @@ class Pattern:
                 warnings.simplefilter("ignore")
                 re.compile(text)
         except (re.error, OverflowError, RecursionError) as error:
-            raise ValueError(f"is not a regular expression: {error}") from None
+            why = getattr(error, "msg", error)
+            place = getattr(error, "pos", None)
+            at = f" at character {place + 1}" if place is not None else ""
+            raise ValueError(f"is not a regular expression: {why}{at}") from None
         self._steps = _Reader(text).program()
         self._letters = frozenset(
             i for i, (atom, zero_width, _) in enumerate(self._steps) if atom is not None and not zero_width

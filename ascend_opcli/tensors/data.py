@@ -364,6 +364,8 @@ def not_held(values: Sequence[Number], dtype: str) -> int | None:
     """The place of the first number that the dtype cannot hold: it is rounded to another integer, clipped, or becomes
     Inf or NaN; None where there is none. Decimals may be rounded to a float."""
     want = dtype_of(dtype)
+    if not values:
+        return None
     if want.kind in ("float", "complex"):
         reals = [[v.real, v.imag] if want.kind == "complex" else [v] for v in values]
         with np.errstate(all="ignore"):

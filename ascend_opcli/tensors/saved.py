@@ -116,6 +116,8 @@ def _torch(path: str, key: str | None) -> np.ndarray:
     except Exception as error:  # whatever a file that nobody vouches for makes of torch
         lines = str(error).splitlines() or [type(error).__name__]
         first = _STYLE.sub("", lines[0]).partition(". ")[0]
+        if "PytorchStreamReader" in first:
+            raise ValueError(f"{path}: it is damaged") from None
         raise ValueError(f"{path} cannot be read as tensors alone (weights_only): {first}") from None
     if isinstance(found, dict):
         known = [str(name) for name in found]

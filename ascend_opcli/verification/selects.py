@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ascend_opcli.errors import did_you_mean
-from ascend_opcli.model import Attribute, StandardChoice, Tensor, TensorSpec
+from ascend_opcli.model import Attribute, Shape, StandardChoice, Tensor, TensorSpec
 from ascend_opcli.operators.choices import Places, settle, wide
 from ascend_opcli.operators.signature import Signature
 from ascend_opcli.verification.standards import SELECTS, needs_input
@@ -64,18 +64,22 @@ def fault(
         others = [p.name for p in signature.outputs if p.name != output]
         known = f": the outputs are {', '.join(others) or 'no others'}"
         return f"'{values}' of standard '{NAME}' is no other output{did_you_mean(str(values), others, otherwise=known)}"
-    apart = tuple(d for i, d in enumerate(source.shape) if i != axis)
     for name in (output, *([str(values)] if values is not None else [])):
         spec = made.get(name)
-        if spec is None or spec.shape == apart or (not source.shape and spec.shape == (1,)):
+        if spec is None or (not source.shape and spec.shape == (1,)):
             continue
-        left = tuple(d for i, d in enumerate(spec.shape) if i != axis)
-        if len(spec.shape) != len(source.shape) or left != apart:
-            return (
-                f"standard '{NAME}': {name} {list(spec.shape)} and {named} {list(source.shape)} differ in more than"
-                f" axis {axis}"
-            )
+        differ = _differ(name, spec.shape, named, source.shape, axis)
+        if differ:
+            return differ
     return ""
+
+
+def _differ(name: str, own: Shape, named: str, source: Shape, axis: int) -> str:
+    """That shapes differ in more than one axis, in a sentence; empty where they do not."""
+    apart, left = (tuple(d for i, d in enumerate(shape) if i != axis) for shape in (source, own))
+    if own == apart or (len(own) == len(source) and left == apart):
+        return ""
+    return f"standard '{NAME}': {name} {list(own)} and {named} {list(source)} differ in more than axis {axis}"
 
 
 def _spec(argument: Any) -> TensorSpec | None:
@@ -106,9 +110,13 @@ def settled(choice: StandardChoice, got: Any, golden: Any, inputs: Mapping[str, 
     values = inputs[rule.values] if rule.values is not None else None
     if got.shape != golden.shape:
         return golden
+    shaped = source.reshape(-1) if not source.ndim else source
+    differ = _differ("the places", got.shape or (1,), rule.source, shaped.shape, rule.axis % rank)
+    if differ:
+        raise ValueError(differ)
     try:
         return settle(
-            source.reshape(-1) if not source.ndim else source, rule.axis % rank, golden, got,
+            shaped, rule.axis % rank, golden, got,
             values if rule.free else None, in_order=not rule.free, once=rule.once,
         )  # fmt: skip
     except (ValueError, IndexError) as error:

@@ -260,3 +260,23 @@ def test_a_repeated_case_says_that_nothing_was_repeated(
     done = opcli("run", tmp_path / "r.yaml", "--outputs", tmp_path / "o", "-v")
     assert done.code == 0
     assert "repeat 3: nothing was repeated" in done.out
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "complex64", "int8", "int64", "bool"])
+def test_an_empty_output_is_read(case_file: CaseFile, opcli: Opcli, dtype: str) -> None:
+    path = case_file(f"""
+        op: mul
+        cases:
+          - name: c
+            inputs: {{self: {{dtype: {dtype}, shape: [0]}}, other: {{dtype: {dtype}, shape: [0]}}}}
+            got: {{out: []}}
+    """)
+    done = opcli("run", path)
+    assert done.code in (0, 4), done.err
+
+
+def test_what_is_not_looked_at_is_noted(case_file: CaseFile, opcli: Opcli) -> None:
+    path = case_file(ADD % "[4, 7]")
+    assert "got of the case is not judged" not in opcli("run", path).out
+    done = opcli("run", path, "--backend", "host")
+    assert (done.code, "got of the case is not judged" in done.out) == (0, True)

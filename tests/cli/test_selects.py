@@ -215,3 +215,9 @@ def test_two_saved_tensors(opcli: Opcli, tmp_path: Path) -> None:
         "compare", tmp_path / "last.npy", tmp_path / "first.npy", "--standard", "selects:input=no.npy"
     )
     assert missing.code == 2
+
+
+def test_places_of_other_axes_are_told_with_their_shapes() -> None:
+    x, places = np.arange(6.0).reshape(2, 3), np.array([1, 2])
+    with pytest.raises(Exception, match=r"the places \[2\] and x \[2, 3\] differ in more than axis 0"):
+        judge(places, places, standard="selects:input=x,axis=0", inputs={"x": x})

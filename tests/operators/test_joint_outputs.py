@@ -230,6 +230,9 @@ def test_draws_of_the_distribution_pass_and_others_fail(name: str) -> None:
         "one nan": np.where(np.arange(right.size).reshape(SHAPE) == 9, np.nan, right),
         "one inf": np.where(np.arange(right.size).reshape(SHAPE) == 9, np.inf, right),
     }
+    if name != "bernoulli":  # a ramp has the distribution, and no chance in it
+        wrong["ramp"] = np.sort(right.reshape(-1)).reshape(SHAPE)
+        wrong["pairs"] = np.repeat(right.reshape(-1)[::2], 2).reshape(SHAPE)
     if name == "uniform":
         wrong["outside"] = np.where(right == right[0, 0], 3.5, right)
     for what, made in wrong.items():

@@ -47,6 +47,17 @@ def test_values_below_the_tolerance_prove_nothing() -> None:
     assert "zeros" not in weak(np.full(64, 1e-5), choice=StandardChoice("ulp", {"max": 2.0}))
 
 
+@pytest.mark.parametrize("count", [1, 4, 7, 8, 64])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "complex64", "int8", "int32", "int64", "uint8"])
+def test_a_distance_beyond_every_golden_proves_nothing_at_any_size(count: int, dtype: str) -> None:
+    golden = np.resize(np.arange(1, 8), count)
+    choice = StandardChoice("allclose", {"atol": 1e9 if dtype != "float16" else 60000.0})
+    assert set(weak(golden.astype(dtype), dtype, choice=choice)) & {"zeros", "any number"}
+    if np.dtype(dtype).kind in "iu":
+        assert set(weak(golden.astype(dtype), dtype, choice=StandardChoice("ulp", {"max": 255.0})))
+        assert weak(golden.astype(dtype), dtype, choice=StandardChoice("ulp", {"max": 1.0})) == ()
+
+
 def test_an_input_copied_through_is_named(ordinary: np.ndarray) -> None:
     golden = ordinary.astype(np.float32)
     copies = {"dy": golden.copy(), "x": golden * 2, "short": golden[:10], "z": golden.astype(np.complex64)}
