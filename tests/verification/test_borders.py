@@ -16,6 +16,7 @@ from ascend_opcli.verification.judge import judge_output
 from ascend_opcli.verification.metrics import measure
 from ascend_opcli.verification.standards import make, parse
 from ascend_opcli.verification.verdict import judge_status
+from tests.conftest import CaseFile, Opcli
 
 FLOATS = ("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2")
 WIDE = FLOATS[:4]
@@ -370,3 +371,16 @@ def test_the_status_alone_decides_as_far_as_it_can(
     verdict = judge_status(case, Outcome(backend, **came))  # type: ignore[arg-type]
     assert (verdict.word if verdict is not None else None) is word
     assert verdict is None or word is Word.PASS or verdict.reason
+
+
+def test_expected_integers_are_compared_as_integers(opcli: Opcli, case_file: CaseFile) -> None:
+    """float64 holds no odd number beyond 2**53."""
+    expected = 2**53 + 1
+    for got, code in ((expected, 0), (expected - 1, 1), (expected + 1, 1)):
+        path = case_file(f"""
+            op: abs
+            cases:
+              - {{name: a, inputs: {{self: {{dtype: int64, data: [{got}, 1]}}}}, got: {{out: [{got}, 1]}},
+                 expect: {{outputs: {{out: [{expected}, 1]}}}}}}
+        """)
+        assert opcli("run", path).code == code, got
