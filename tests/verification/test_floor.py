@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import warnings
 
+import numpy as np
 import pytest
 
+from ascend_opcli.verification.overflow import overflowed, together
 from tests.conftest import CaseFile, Opcli
 
 NAN, INF = float("nan"), float("inf")
@@ -114,3 +116,38 @@ def test_the_floor_stands_where_the_golden_is_the_references_and_branches_stand_
         assert results[name].get("floor") is None, name
     for output in results.values():
         assert [b["count"] for b in output["branches"]] == [2, 1]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_an_overflow_is_told_from_a_rounding(dtype: str) -> None:
+    """A NaN or Inf where the golden is finite tells; a difference of more than 4 spacings does only beside one."""
+    step = float(np.finfo(dtype).eps)
+    golden = np.array([1.0, 1.0, 1.0, NAN, INF, 1.0]).astype(np.complex128 if "complex" in dtype else float)
+    calm = np.array([1.0, 1 + 4 * step, 1 + 5 * step, NAN, INF, 1.0]).astype(dtype)
+    assert overflowed(calm, golden, dtype, flagged=False) is None
+    for own, places in ((calm, [2]), (golden.astype(dtype), [])):
+        flagged = overflowed(own, golden, dtype, flagged=True)
+        assert ([] if flagged is None else flagged[0].tolist()) == places
+    for what in (NAN, INF, -INF):
+        wild = calm.copy()
+        wild[5] = what
+        found = overflowed(wild, golden, dtype, flagged=False)
+        assert found is not None
+        assert found[0].tolist() == [2, 5]
+        np.testing.assert_array_equal(found[1], wild[[2, 5]])
+    assert overflowed(calm[:5], golden, dtype, flagged=True) is None
+
+
+def test_an_integer_that_differs_is_an_overflow_where_one_happened() -> None:
+    own, golden = np.array([1, 2, 3], np.int32), np.array([1, 2, 4], np.int32)
+    assert overflowed(own, golden, "int32", flagged=False) is None
+    found = overflowed(own, golden, "int32", flagged=True)
+    assert found is not None
+    assert [a.tolist() for a in found] == [[2], [3]]
+
+
+def test_of_two_alternatives_that_of_the_overflow_counts() -> None:
+    beyond = np.array([3, 5]), np.array([INF, NAN])
+    places, values = together((np.array([1, 3]), np.array([7.0, 8.0])), beyond)
+    assert dict(zip(places.tolist(), map(str, values), strict=True)) == {1: "7.0", 3: "inf", 5: "nan"}
+    assert together(None, beyond) is beyond
