@@ -170,6 +170,8 @@ def _one(
     if reason is not None:
         return dataclasses.replace(blank, reason=reason)
     operator = operator_of(case, allow_code=settings.allow_code)
+    if bench.name == "device" and (operator.by_type or case.via == "ir"):
+        return dataclasses.replace(blank, reason="called by its type: only aclnn functions are timed")
     moved, elements = cost.moved(operator, case.arguments), ladder.elements_of(case.arguments.values())
     if elements == 0:
         return dataclasses.replace(blank, reason="the tensors are empty: there is nothing to time")

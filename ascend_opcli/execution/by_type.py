@@ -18,7 +18,11 @@ def way_of(operator: Operator, case: Case) -> str:
 
 def kernel_of(operator: Operator, case: Case) -> KernelCall | None:
     """The kernel that the case is a call of, None where it goes through aclnn."""
-    return kernel_call(operator, case.arguments) if way_of(operator, case) == IR else None
+    return _call(operator, case) if way_of(operator, case) == IR else None
+
+
+def _call(operator: Operator, case: Case) -> KernelCall:
+    return kernel_call(operator, case.arguments, refused=case.status is not None and case.status.code != 0)
 
 
 def obstacle(operator: Operator, case: Case, backend: str, product: str) -> str | None:
@@ -30,7 +34,7 @@ def obstacle(operator: Operator, case: Case, backend: str, product: str) -> str 
             f"{operator.name} has no aclnn function: it is called by its type" if operator.by_type else None
         )
     try:
-        kernel_call(operator, case.arguments)
+        _call(operator, case)
     except NoKernel as error:
         return f"not by its type: {error}"
     if operator.by_type:

@@ -1,9 +1,9 @@
 """The kernel that runs a case: by its type, or the one that the case's aclnn function launches and nothing else.
 
 Data: ``twins.json``, read once and only where it is needed. By aclnn name a list of [type, arguments, outputs,
-conditions] with the kernel's names behind the function's, or [type, parameter] where that parameter has no counterpart
-in the registration; an empty one where the conditions are not known well enough. Source: the op_api of the public
-operator repositories.
+conditions] with the kernel's names behind the function's (a parameter without one is not used there), or
+[type, parameter] where that parameter has no counterpart in the registration; an empty one where the conditions are not
+known well enough. Source: the op_api of the public operator repositories.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from ascend_opcli.model import Argument, Attribute, Number, Shape, TensorSpec
 from ascend_opcli.operators import kernels
 from ascend_opcli.operators.kernels import KernelTensor, Registration
-from ascend_opcli.operators.operator import TYPE, Arguments, Operator
+from ascend_opcli.operators.operator import TYPE, Arguments, Operator, first_spec
 from ascend_opcli.tensors import layout
 
 Value = Number | str | tuple[Number, ...]
@@ -56,8 +56,12 @@ def _table() -> Mapping[str, list[list[Any]]]:
     return found
 
 
-def kernel_call(operator: Operator, arguments: Arguments) -> KernelCall:
-    """The call of the kernel. Raises NoKernel where the case cannot be one."""
+def kernel_call(operator: Operator, arguments: Arguments, *, refused: bool = False) -> KernelCall:
+    """The call of the kernel. Raises NoKernel where the case cannot be one.
+
+    An aclnn function casts what no dtype column of its kernel takes: such a call is none of the kernel alone, unless
+    the kernel is to be seen to have it ``refused``.
+    """
     if operator.by_type:
         kernel = operator.name.removeprefix(TYPE)
         tensors = {p.name: p.name for p in operator.signature.params if p.is_tensor}
@@ -69,9 +73,14 @@ def kernel_call(operator: Operator, arguments: Arguments) -> KernelCall:
     reasons = []
     for row in rows:
         try:
-            return _of_twin(row, arguments)
+            call = _of_twin(row, arguments)
         except NoKernel as error:
             reasons.append(str(error))
+            continue
+        if not refused and not _registered(call, arguments):
+            reasons.append(_no_column(call, arguments))
+            continue
+        return call
     raise NoKernel("; ".join(reasons))
 
 
@@ -100,8 +109,9 @@ def _of_twin(row: Sequence[Any], arguments: Arguments) -> KernelCall:
             if not isinstance(made, TensorSpec) or _value(argument) != made.dtype:
                 raise NoKernel(f"{kernel} runs alone only where {parameter} is the output's dtype")
     call = _made(kernel, arguments, tensors, outputs, attributes)
+    defaults = {a.name: a.default for one in _ordered(kernel)[::-1] for a in one.attributes}
     for condition in row[3] if len(row) > 3 else ():
-        if not _holds(condition, arguments, tensors, outputs, attributes):
+        if not _holds(condition, arguments, tensors, outputs, attributes, defaults):
             raise NoKernel(f"{kernel} runs alone only where {_said(condition)}")
     return call
 
@@ -132,6 +142,11 @@ def _as_attribute(argument: Argument, how: Mapping[str, Any]) -> Argument:
 # --- the call -------------------------------------------------------------------------------------------------
 
 
+def _ordered(kernel: str) -> list[Registration]:
+    """The registrations of a type, those that are not experimental and of a known SoC first."""
+    return sorted(kernels.registrations(kernel), key=lambda one: (one.experimental, not one.socs))
+
+
 def _made(
     kernel: str,
     arguments: Arguments,
@@ -140,8 +155,7 @@ def _made(
     attributes: Mapping[str, Argument],
 ) -> KernelCall:
     wanted = {*tensors, *outputs}
-    every = sorted(kernels.registrations(kernel), key=lambda one: (one.experimental, not one.socs))
-    for one in every:
+    for one in _ordered(kernel):
         named = {t.name for t in (*one.inputs, *one.outputs)}
         if wanted <= named and set(attributes) <= {a.name for a in one.attributes}:
             return KernelCall(
@@ -151,6 +165,31 @@ def _made(
                 tuple(_attributes(one, attributes, tensors, arguments)),
             )
     raise NoKernel(f"no public registration of {kernel} has these names: {', '.join(sorted(wanted))}")
+
+
+def _dtype(tensors: KernelTensors | None, arguments: Arguments) -> str | None:
+    spec = first_spec(arguments.get(tensors.parameter)) if tensors is not None and tensors.parameter else None
+    return spec.dtype if spec is not None else None
+
+
+def _registered(call: KernelCall, arguments: Arguments) -> bool:
+    """Whether a column of a registration has the call's dtypes, or its columns are not public."""
+    bound = {t.name: t for t in (*call.inputs, *call.outputs)}
+    for one in kernels.registrations(call.type):
+        tensors = (*one.inputs, *one.own_outputs)
+        columns = one.columns()
+        got = [_dtype(bound.get(t.name), arguments) for t in tensors]
+        if not columns or any(
+            all(have in (None, cell) for have, cell in zip(got, column, strict=True)) for column in columns
+        ):
+            return True
+    return False
+
+
+def _no_column(call: KernelCall, arguments: Arguments) -> str:
+    dtypes = {t.name: _dtype(t, arguments) for t in (*call.inputs, *call.outputs)}
+    said = ", ".join(f"{name} {dtype}" for name, dtype in dtypes.items() if dtype)
+    return f"no registered dtype column of {call.type} has {said}"
 
 
 def _bound(registered: KernelTensor, tensors: Mapping[str, str], arguments: Arguments) -> KernelTensors:
@@ -222,6 +261,11 @@ def _typed(name: str, kind: str, value: Value) -> Value:
 
 
 def _said(condition: Mapping[str, Any]) -> str:
+    (kind, subject), *rest = condition.items()
+    if kind in ("attr", "dtype", "rank") and rest:
+        key, value = rest[0]
+        values = ", ".join(map(_text, value)) if isinstance(value, list) else _text(value)
+        return f"{subject} is {'' if key == 'is' else f'{key} '}{values}"
     return ", ".join(f"{key} {_text(value)}" for key, value in condition.items())
 
 
@@ -231,6 +275,7 @@ def _holds(
     tensors: Mapping[str, str],
     outputs: Mapping[str, str],
     attributes: Mapping[str, Argument],
+    defaults: Mapping[str, object],
 ) -> bool:
     """Whether a condition of a twin holds, in the kernel's names; one that is not known does not."""
 
@@ -244,7 +289,7 @@ def _holds(
         return [spec for name in (each if isinstance(each, list) else [names]) for spec in specs(str(name))]
 
     def attribute(name: str) -> Any:
-        return _value(attributes.get(name))
+        return _value(attributes.get(name)) if attributes.get(name) is not None else defaults.get(name)
 
     (kind, subject), *rest = condition.items()
     key: str = rest[0][0] if rest else ""

@@ -141,10 +141,12 @@ def test_a_kernel_has_its_own_statuses(case_file: CaseFile, on_device: OnDevice)
         via: ir
         cases:
           - {name: expected, dtype: int32, shape: [4], expect: {status: ACL_ERROR_GE_FAILURE}}
-          - {name: surprise, dtype: int32, shape: [4]}
+          - {name: cast, dtype: int32, shape: [4]}
+          - {name: surprise, op: "ir:LogitGrad", reference: dy, dtype: int32, shape: [4]}
     """)
     ran = on_device(path)
-    assert ran.words() == {"expected": "PASS", "surprise": "FAIL"}
+    assert ran.words() == {"expected": "PASS", "cast": "SKIP", "surprise": "FAIL"}
+    assert "no registered dtype column of LogitGrad has x int32" in ran.results["cast"]["reason"]
     assert not [n for r in ran.results.values() for n in r["notes"] if "contract" in n]
 
 

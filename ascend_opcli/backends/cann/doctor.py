@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ascend_opcli.backends.cann import discovery, driver, probe, symbols
 from ascend_opcli.backends.cann.finding import MISSING, NOTE, OK, Finding
-from ascend_opcli.errors import CaseFileError
+from ascend_opcli.errors import CaseFileError, UsageError
 from ascend_opcli.operators.catalog import UnknownOperator, find
 from ascend_opcli.operators.operator import snake
 from ascend_opcli.operators.signature import find as find_signature
@@ -288,7 +288,10 @@ def _operator(asked: str, environ: Mapping[str, str], opp: Path | None, seen: Se
 
 def _full(name: str) -> str:
     try:
-        return find(name).name
+        operator = find(name)
+        if operator.by_type:
+            raise UsageError(f"{operator.name} has no aclnn function, and doctor looks for those")
+        return operator.name
     except UnknownOperator:
         return (
             name if name.startswith("aclnn") else "aclnn" + "".join(w.capitalize() for w in name.split("_"))

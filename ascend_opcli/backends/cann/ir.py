@@ -164,6 +164,8 @@ class _Given:
         self, stack: contextlib.ExitStack, runtime: Runtime, slots: Mapping[str, list[Slot]]
     ) -> None:
         self._stack, self._acl, self._slots = stack, runtime.acl, slots
+        for name in ("create_tensor_desc", "set_tensor_desc_name", "create_data_buffer"):
+            _part(self._acl, name)
 
     def tensors(self, wanted: Sequence[KernelTensors]) -> _Tensors:
         """A description and a buffer for every tensor, members of a list as name0, name1, ..."""
