@@ -272,6 +272,9 @@ def test_single_and_dual_have_the_published_numbers(
     single, dual = make(parse("single"), dtype), make(parse("dual"), dtype)
     assert (single.mean_limit, single.rtol, single.mean_epsilon) == (threshold, 10 * threshold, 1e-7)
     assert (dual.small, dual.atol, dual.rtol) == (small, counted, 5 * small)
+    sizes = np.array([0.0, small * (1 - 2**-20), small, 1.0])
+    beyond = [5 * small * (size + 1e-7) for size in sizes[2:]]
+    assert dual.tolerance(sizes).tolist() == [counted, counted, *beyond]
     assert make(parse("single"), "int8").atol == 1
 
 
