@@ -136,3 +136,15 @@ def test_a_case_by_type_survives_show_and_options(square: Path) -> None:
     assert again.arguments == case.arguments
     plain = parse(Options("ir:Abs", "float16", "2x3"), check_standard=checked)  # type: ignore[arg-type]
     assert format(plain) == ["--op", "ir:Abs", "--dtype", "float16", "--shape", "2x3"]
+
+
+def test_a_wrong_way_is_an_error_at_its_place(opcli: Opcli, square: Path) -> None:
+    square.write_text("op: logit_grad\nvia: irr\ncases: [{dtype: float32, shape: [2]}]\n")
+    done = opcli("run", square)
+    assert done.code == 2
+    assert "square.yaml:2:6: via is aclnn or ir, not 'irr'" in done.err
+
+
+def test_the_way_of_a_file_stands_in_every_case_that_is_shown(opcli: Opcli, square: Path) -> None:
+    square.write_text("op: logit_grad\nvia: ir\ncases: [{name: a, dtype: float32, shape: [2]}]\n")
+    assert "via: ir" in opcli("cases", "show", f"{square}::a").out
