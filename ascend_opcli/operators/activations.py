@@ -90,7 +90,7 @@ def mish(x: Any) -> Any:
 
 
 def soft_plus(x: Any, beta: Any = 1.0, threshold: Any = 20.0) -> Any:
-    return _where(in_float32(x * beta) > threshold, x, softplus(x * beta) / beta)
+    return _where(in_float32(x * beta) > threshold, x, np.log1p(np.exp(x * beta)) / beta)
 
 
 def softshrink(x: Any, lambd: Any = 0.5) -> Any:
@@ -149,13 +149,21 @@ def gelu_erf_slope(x: Any) -> Any:
     return normal_cdf(x) + x * np.exp(-x * x / 2) * (1 / math.sqrt(2 * math.pi))
 
 
-def gelu_tanh_slope(x: Any) -> Any:
+def _gelu_tanh_terms(x: Any) -> tuple[Any, Any]:
     gate = sigmoid(_tanh_argument(x))
-    return gate + x * gate * sigmoid(-_tanh_argument(x)) * (2 * _SLOPE * (1 + 3 * _CUBIC * x * x))
+    return gate, x * gate * sigmoid(-_tanh_argument(x)) * (2 * _SLOPE * (1 + 3 * _CUBIC * x * x))
 
 
 def _gelu_slope(x: Any, approximate: Any) -> Any:
-    return gelu_tanh_slope(x) if approximate in (1, "tanh") else gelu_erf_slope(x)
+    return np.add(*_gelu_tanh_terms(x)) if approximate in (1, "tanh") else gelu_erf_slope(x)
+
+
+def gelu_backward(grad: Any, x: Any, approximate: Any = "none") -> Any:
+    """By tanh the kernel selects 0 where the second term is NaN, as it is at the infinities."""
+    if approximate != "tanh":
+        return grad * gelu_erf_slope(x)
+    gate, rest = _gelu_tanh_terms(x)
+    return grad * (gate + _where(np.isnan(rest), 0, rest))
 
 
 def swish_backward(grad: Any, x: Any, beta: Any = 1.0) -> Any:
@@ -271,6 +279,13 @@ _TANH_GELU = (
     ),
 )
 
+_INFINITE = (
+    Divergence(
+        "by tanh an infinite self gives the limit in the kernel, which selects; PyTorch gives NaN",
+        lambda self, approximate="tanh": approximate == "tanh" and bool(np.isinf(self).any()),
+    ),
+)
+
 FORWARD: Mapping[str, Row] = {
     "Relu": row(relu, "out = max(self, 0)"),
     "Gelu": row(
@@ -355,11 +370,12 @@ def _hardswish(*more: Any) -> tuple[Divergence, ...]:
 
 BACKWARD: Mapping[str, Row] = {
     "GeluBackward": row(
-        lambda grad, x: grad * gelu_tanh_slope(x), "gradInput = gradOutput gelu'(self), by tanh"
+        lambda grad, x: gelu_backward(grad, x, "tanh"),
+        "gradInput = gradOutput gelu'(self), by tanh",
+        divergences=_INFINITE,
     ),
     "GeluBackwardV2": row(
-        lambda grad, x, approximate="none": grad * _gelu_slope(x, approximate),
-        "gradInput = gradOutput gelu'(self), exact or by tanh",
+        gelu_backward, "gradInput = gradOutput gelu'(self), exact or by tanh", divergences=_INFINITE
     ),
     "FastGeluBackward": row(
         lambda grad, x: swish_backward(grad, x, x.dtype.type(_FAST)),

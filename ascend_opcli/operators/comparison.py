@@ -9,16 +9,28 @@ import numpy as np
 
 from ascend_opcli.model import Generator
 from ascend_opcli.operators.families import BOOL, Row, declare, row
-from ascend_opcli.operators.operator import Arguments, Divergence, with_dtype
+from ascend_opcli.operators.operator import Arguments, Divergence, Undefined, with_dtype
 from ascend_opcli.operators.special import in_float32
+
+
+def _ordered(function: Any) -> Any:
+    """A comparison that complex numbers, which NumPy orders by their real parts, do not have."""
+
+    def compared(self: Any, other: Any) -> Any:
+        if np.iscomplexobj(self) or np.iscomplexobj(other):
+            raise Undefined("complex numbers have no order")
+        return function(self, other)
+
+    return compared
+
 
 _WORDS: Mapping[str, tuple[Any, str]] = {
     "Eq": (np.equal, "equals"),
     "Ne": (np.not_equal, "differs from"),
-    "Lt": (np.less, "is below"),
-    "Le": (np.less_equal, "is at most"),
-    "Gt": (np.greater, "is above"),
-    "Ge": (np.greater_equal, "is at least"),
+    "Lt": (_ordered(np.less), "is below"),
+    "Le": (_ordered(np.less_equal), "is at most"),
+    "Gt": (_ordered(np.greater), "is above"),
+    "Ge": (_ordered(np.greater_equal), "is at least"),
 }
 _FEW = Generator("integers", (-2, 2))
 _COIN = Generator("integers", (0, 1))

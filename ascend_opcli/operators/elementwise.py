@@ -26,7 +26,9 @@ def _numbers(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def sign(x: Any) -> Any:
-    """(x > 0) - (x < 0), as the kernel has it: NaN gives 0, not NumPy's NaN."""
+    """(x > 0) - (x < 0), as the kernel has it: NaN gives 0, not NumPy's NaN. Of complex numbers x / |x|."""
+    if x.dtype.kind == "c":
+        return np.where(x == 0, x.dtype.type(0), x / np.abs(x))
     return x if x.dtype.kind == "b" else (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
 
 
@@ -97,7 +99,16 @@ def _modulus(arguments: Arguments) -> tuple[str, Shape] | None:
 UNARY: Mapping[str, Row] = {
     "Abs": row(np.abs, "out = |self|", outputs={"out": _modulus}),
     "Neg": row(_numbers(np.negative), "out = -self, wrapping in integers"),
-    "Sign": row(sign, "out = 1 above 0, -1 below, 0 elsewhere, NaN included"),
+    "Sign": row(
+        sign,
+        "out = 1 above 0, -1 below, 0 elsewhere, NaN included; self / |self| of complex numbers",
+        divergences=(
+            Divergence(
+                "complex numbers give self / |self| as in PyTorch; the document's formula lacks the imaginary unit",
+                lambda **values: np.iscomplexobj(values["self" if "self" in values else "selfRef"]),
+            ),
+        ),
+    ),
     "Square": row(lambda x: x * x, "out = self^2, wrapping in integers"),
     "Floor": row(_integers_as_they_are(np.floor), "out = the largest integer not above self"),
     "Ceil": row(_integers_as_they_are(np.ceil), "out = the smallest integer not below self"),

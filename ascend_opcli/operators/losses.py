@@ -89,12 +89,19 @@ def cross_entropy_slope(self: Any, target: Any, weight: Any) -> Any:
 def logits_entropy(self: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
     gain = 1 if pos_weight is None else pos_weight
     made = gain * target * softplus(-self) + (1 - target) * softplus(self)
+    share = 1 if pos_weight is None else (pos_weight - 1) * target + 1
+    own = (1 - target) * self + share * softplus(-self)
+    made = np.where(np.isfinite(self) & np.isfinite(target), made, own)
     return made if weight is None else made * weight
 
 
 def logits_entropy_slope(self: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
     gain = 1 if pos_weight is None else pos_weight
     made = (1 - target) * sigmoid(self) - gain * target * sigmoid(-self)
+    own = (gain * target + 1 - target) * sigmoid(self) - gain * target
+    if pos_weight is None:
+        own = sigmoid(self) - target
+    made = np.where(np.isfinite(self) & np.isfinite(target), made, own)
     return made if weight is None else made * weight
 
 
@@ -106,12 +113,16 @@ def logits_entropy_target_slope(self: Any, target: Any, weight: Any, pos_weight:
     return made if weight is None else made * weight
 
 
+def soft_margin_slope(self: Any, target: Any) -> Any:
+    """The kernel's and PyTorch's quotient: NaN where the exponential overflows."""
+    grown = np.exp(-target * self)
+    return -target * grown / (1 + grown)
+
+
 def kl_div(self: Any, target: Any, log_target: Any) -> Any:
     if log_target:
         return np.exp(target) * (target - self)
-    safe = np.where(target > 0, target, 1)
-    own = np.where(target < 0, np.nan, target * np.log(safe))
-    return (own - target * self).astype(self.dtype)
+    return target * (np.log(np.where(target == 0, target.dtype.type(1), target)) - self)
 
 
 def kl_div_slope(self: Any, target: Any, log_target: Any) -> Any:
@@ -122,9 +133,7 @@ def kl_div_slope(self: Any, target: Any, log_target: Any) -> Any:
 def kl_div_target_slope(self: Any, target: Any, log_target: Any) -> Any:
     if log_target:
         return np.exp(target) * (target - self + 1)
-    if np.any((target == 0) | np.isposinf(target)):
-        raise Undefined("a target of 0 or inf: the document's formula and PyTorch differ")
-    return np.log(target) - self + 1
+    return np.log(target) - self + target / target
 
 
 # --- rows -----------------------------------------------------------------------------------------------------
@@ -284,8 +293,8 @@ BACKWARD: Mapping[str, Row] = {
         data=(None, None, _P),
     ),
     "SoftMarginLossBackward": _backward(
-        lambda grad, s, t, reduction=1: spread(grad, -t * sigmoid(-t * s), reduction),
-        "out = -gradOutput target sigmoid(-target self)",
+        lambda grad, s, t, reduction=1: spread(grad, soft_margin_slope(s, t), reduction),
+        "out = -gradOutput target e / (1 + e), e = exp(-target self)",
         "out",
         _OF_ALL,
     ),
@@ -297,6 +306,12 @@ BACKWARD: Mapping[str, Row] = {
         "gradTarget",
         like("target"),
         data=(None, None, _P),
+        divergences=(
+            Divergence(
+                "a target of 0 or Inf gives NaN in the kernel, which divides it by itself; PyTorch gives 0 at 0",
+                lambda target, logTarget: bool(not logTarget and ((target == 0) | (target == np.inf)).any()),
+            ),
+        ),
     ),
 }
 

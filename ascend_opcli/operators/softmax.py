@@ -39,9 +39,7 @@ def _log_softmax_slope(grad: Any, output: Any, dim: Any) -> Any:
 
 def _cross_entropy(features: Any, labels: Any) -> Any:
     log = log_softmax(features, -1)
-    # A label of 0 takes nothing, however small the logarithm is.
-    loss = np.where(labels == 0, features.dtype.type(0), labels * log).sum(-1, dtype=log.dtype)
-    return -loss, softmax(features, -1) - labels
+    return -(labels * log).sum(-1, dtype=log.dtype), softmax(features, -1) - labels
 
 
 def _with_bias(x: Any, mask: Any, bias: Any, scale: Any, _mode: Any) -> Any:

@@ -9,6 +9,7 @@ import pytest
 from operator_calls import INF, NAN, identical, run, tensor
 
 from ascend_opcli.operators.catalog import find
+from ascend_opcli.operators.evaluate import UndefinedResult
 
 HUGE, LAST = 2.0**66, 2**31 - 1
 
@@ -53,6 +54,18 @@ def outputs(name: str, dtype: str, *tensors: Any, **attributes: Any) -> tuple[li
         ("TruncateDiv", "int8", ([7, -7, -7], [0, 0, 4]), {}, [-1, -1, -1]),
         ("L1LossBackward", "float32", ([2.0] * 4, [NAN, INF, 1, 0], [0.0, INF, 0, 1]), {"reduction": 0}, [0, 0, 2, -2]),
         ("RoundDecimals", "int64", ([15, -19, 9],), {"decimals": -1}, [10, -10, 0]),
+        ("KlDivTargetBackward", "float32", ([2.0] * 4, [0.5] * 4, [1.0, 0, INF, -1]),
+         {"reduction": 0, "logTarget": False}, [1, NAN, NAN, NAN]),
+        ("KlDiv", "float32", ([2.0, INF, 1.0, -INF], [INF, 0.0, 0, 1]), {"reduction": 0, "logTarget": False},
+         [INF, NAN, 0, INF]),
+        ("BinaryCrossEntropyWithLogits", "float32", ([-INF, -INF, -INF, INF, INF, 1], [0.0, 1, 0.5, 0, 1, INF]),
+         {"reduction": 0, "weightOptional": None, "posWeightOptional": None}, [NAN, NAN, NAN, INF, NAN, -INF]),
+        ("SoftmaxCrossEntropyWithLogits", "float32", ([[-INF, 0.0], [-INF, 0]], [[0.0, 1], [1, 0]]), {}, [NAN, INF]),
+        ("SoftMarginLossBackward", "float32", ([2.0] * 3, [-INF, INF, 1000], [1.0, 1, -1]), {"reduction": 0},
+         [NAN, 0, NAN]),
+        ("Softplus", "float32", ([1000.0, INF, -INF],), {"beta": 1.0, "threshold": 2000.0}, [INF, INF, 0]),
+        ("GeluBackward", "float32", ([2.0] * 4, [INF, -INF, 1e20, NAN]), {}, [2, 0, 2, NAN]),
+        ("GeluBackwardV2", "float32", ([2.0] * 3, [INF, -INF, NAN]), {"approximate": "tanh"}, [2, 0, NAN]),
     ],
 )  # fmt: skip
 def test_values_by_hand(
@@ -61,6 +74,44 @@ def test_values_by_hand(
     golden, host = outputs(name, dtype, *tensors, **attributes)
     assert identical(np.asarray(golden, np.float64) + 0, np.asarray(want, np.float64) + 0)
     assert identical(np.asarray(host, np.float64) + 0, np.asarray(want, dtype).astype(np.float64) + 0)
+
+
+@pytest.mark.parametrize("name", ["BinaryCrossEntropyWithLogits", "BinaryCrossEntropyWithLogitsBackward"])
+@pytest.mark.parametrize("weight", [None, 3.0])
+def test_finite_logits_have_their_formulas_value_and_infinite_ones_the_kernels(
+    name: str, weight: float | None
+) -> None:
+    x, t = np.array([-12.0, 12, 1, -INF, INF, INF, 2]), np.array([0.0, 1, 0.25, 1, 0, 1, INF])
+    gain = 1.0 if weight is None else weight
+    with np.errstate(all="ignore"):
+        s = 1 / (1 + np.exp(-x))
+        if name.endswith("Backward"):
+            want = (gain * t + 1 - t) * s - gain * t if weight is not None else s - t
+        else:
+            want = (1 - t) * x - (1 if weight is None else (weight - 1) * t + 1) * np.log(s)
+    given = {
+        "self": tensor("float32", x),
+        "target": tensor("float32", t),
+        "weightOptional": None,
+        "posWeightOptional": None if weight is None else tensor("float32", np.full(7, weight)),
+    }
+    if name.endswith("Backward"):
+        given["gradOutput"] = tensor("float32", np.ones(7))
+    both = run(name, **given, reduction=0)
+    np.testing.assert_allclose(both.golden.outputs["out"], want, rtol=1e-6)
+    np.testing.assert_allclose(both.host["out"], want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_a_complex_number_has_a_sign_and_no_place_in_an_order(dtype: str) -> None:
+    values = np.array([3 + 4j, -2j, 0, -5, complex(NAN, 1), 1 + 1j], dtype)
+    golden, host = outputs("Sign", dtype, values)
+    want = [0.6 + 0.8j, -1j, 0, -1, complex(NAN, NAN), (1 + 1j) / np.sqrt(2)]
+    np.testing.assert_allclose(golden, want, rtol=1e-15)
+    np.testing.assert_allclose(host, want, rtol=1e-6)
+    for name in ("InplaceGtTensor", "InplaceGeTensor", "LtTensor", "InplaceLeTensor"):
+        with pytest.raises(UndefinedResult, match="no order"):
+            outputs(name, dtype, values, values)
 
 
 @pytest.mark.parametrize("name", ["Sigmoid", "InplaceSigmoid"])
