@@ -81,7 +81,10 @@ _FOLLOWING: Mapping[str, Callable[[Shape], Mapping[str, int | tuple[int, ...]]]]
     "aclnnGroupNorm": lambda s: {"N": s[0], "C": s[1], "HxW": _count(s[2:]), "group": _groups(s[1])},
     "aclnnGroupNormSilu": lambda s: {"group": _groups(s[1])},
     "aclnnGroupNormSiluV2": lambda s: {"group": _groups(s[1])},
-    "aclnnLayerNormBackward": lambda s: {"normalizedShape": s[-1:]},
+    **dict.fromkeys(
+        ("aclnnLayerNorm", "aclnnLayerNormWithImplMode", "aclnnLayerNormBackward"),
+        lambda s: {"normalizedShape": s[-1:]},
+    ),
     "aclnnExpand": lambda s: {"size": (2, *s)},
     "aclnnRepeatInterleave": lambda s: {"outputSize": 2 * _count(s)},
     "aclnnRepeatInterleaveWithDim": lambda s: {"outputSize": 2 * s[1]},

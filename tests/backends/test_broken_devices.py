@@ -217,7 +217,8 @@ def test_sigterm_ends_a_hang_in_process(cann: CannRoot, four: Path) -> None:
     ) as process:
         time.sleep(4)
         process.terminate()
-        assert process.wait(timeout=20) == -signal.SIGTERM
+        # 130 where the call has not been reached yet.
+        assert process.wait(timeout=20) in (-signal.SIGTERM, 130)
 
 
 # --- a run that is ended -----------------------------------------------------------------------------------------

@@ -309,7 +309,7 @@ class Stage:
         return self._sample(announce)
 
     def _sample(self, announce: Announce) -> Sample:
-        announce(SYNC)
+        announce(PHASE_2)
         runtime = self._runtime
         lead = 0 if self._flush else min(self._lead, self.launches)
         todo = list(self._launches(lead + self.launches))
@@ -336,6 +336,7 @@ class Stage:
             # were made before a phase 1 that failed.
             for executor in made[used:]:
                 drop(self._libraries, executor)
+        announce(SYNC)
         self._synchronize()
         seconds = runtime.seconds_between(self._start, self._end)
         bound = queued > self._flush_seconds and queued >= 0.9 * seconds
