@@ -2,7 +2,8 @@
 
 scale = max |x| / D, y = round(x / scale); not symmetrical: scale = (max x - min x) / (D - least), offset =
 D - max x / scale, y = round(x / scale + offset), D and least being the bounds of the output's type. The formulas are
-those of the aclnn documents; where all values are the same the scale would be 0, of which they say nothing.
+those of the aclnn documents. Where the scale is 0 or infinite, the kernels go on with the quotients as they are: those
+that are NaN give the integer 0.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _RESERVED = ("atlas_inference", "atlas_training")
 
 def symmetric(values: Any, word: str, axis: int | None = -1) -> tuple[Any, Any]:
     """y and scale of ``values``, the scale with 1 in place of ``axis``, or of every one where that is None."""
-    scale = _checked(values, np.abs(values).max(axis=axis, keepdims=True, initial=0)) / LARGEST[word]
+    scale = _checked(values, np.abs(values).max(axis=axis, keepdims=True, initial=0), word) / LARGEST[word]
     return quantised(_bounded(values / scale, word), word), scale
 
 
@@ -46,7 +47,7 @@ def _asymmetric(values: Any, word: str, axis: int | None) -> tuple[Any, Any, Any
     high = values.max(axis=axis, keepdims=True, initial=-np.inf)
     least = integer_range(word)[0] if DTYPES[word].kind == "int" else -LARGEST[word]
     span = high - values.min(axis=axis, keepdims=True, initial=np.inf)
-    scale = _checked(values, span) / (LARGEST[word] - least)
+    scale = _checked(values, span, word) / (LARGEST[word] - least)
     offset = LARGEST[word] - high / scale
     return quantised(_bounded(values / scale + offset, word), word), scale, offset
 
@@ -56,10 +57,11 @@ def _bounded(values: Any, word: str) -> Any:
     return np.clip(values, -LARGEST[word], LARGEST[word]) if DTYPES[word].kind == "float" else values
 
 
-def _checked(values: Any, size: Any) -> Any:
-    if not np.isfinite(values).all():
+def _checked(values: Any, size: Any, word: str) -> Any:
+    whole = DTYPES[word].kind == "int"
+    if np.isnan(values).any() or not (whole or np.isfinite(values).all()):
         raise Undefined("a value is not finite, and the documents do not say what becomes of the scale")
-    if not size.all():
+    if not (whole or size.all()):
         raise Undefined("the scale would be 0, and the documents do not say what becomes of the quotient")
     return size
 

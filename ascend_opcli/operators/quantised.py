@@ -99,12 +99,12 @@ def nudged(sign: int) -> Iterator[Nudge]:
 def quantised(values: Any, word: str, mode: str = "round") -> Any:
     """``values`` in the type ``word``: rounded and saturated for an integer, as they are for a float8.
 
-    Raises Undefined for NaN, for a rounding that is none, and for a float8 beyond its range: the documents say of
-    none of them what becomes of it.
+    NaN gives the integer 0 (aclnnCast's document). Raises Undefined for a rounding that is none, and for a float8 that
+    is NaN or beyond its range: the documents say of none of them what becomes of it.
     """
-    if np.isnan(values).any():
-        raise Undefined("a NaN is to be quantised, and the documents do not say what becomes of it")
     if DTYPES[word].kind == "float":
+        if np.isnan(values).any():
+            raise Undefined("a NaN is to be quantised, and the documents do not say what becomes of it")
         if mode != "round":
             raise Undefined(f"roundMode {mode} is not one of {word}")
         largest = float_format(word).largest
@@ -120,7 +120,7 @@ def quantised(values: Any, word: str, mode: str = "round") -> Any:
         values = values + towards.sign * (NEAR + np.abs(values) * COARSEST)
     # int32's bounds are not float32 numbers.
     whole = np.asarray(ROUNDINGS[mode](values), np.float64)
-    return np.clip(whole, low, high).astype(np.int64)
+    return np.where(np.isnan(whole), 0, np.clip(whole, low, high)).astype(np.int64)
 
 
 def along(name: str, values: Any, x: Any, axis: int) -> Any:

@@ -52,6 +52,10 @@ def _v4(
     if dtypes["out"] != "int8":
         return made
     made = made + (own if offset is None else _fits("offset", offset, columns))
+    if np.isnan(made).any():
+        raise Undefined(
+            "a NaN is to be quantised, and the documents do not say what becomes of it on the way out"
+        )
     return quantised(made, "int8")
 
 

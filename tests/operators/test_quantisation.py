@@ -214,7 +214,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("AscendQuant", {"roundMode": "hybrid"}, "roundMode 'hybrid'"),
     ("AscendQuant", {"roundMode": ""}, "roundMode ''"),
-    ("AscendQuant", {"x": f32([0.0, NAN])}, "NaN"),
+    ("AscendQuantV3", {"dstType": 36, "x": f32([0.0, NAN]), "axis": -1}, "NaN"),
     ("AscendQuantV3", {"dstType": 36, "roundMode": "floor", "axis": -1}, "roundMode floor"),
     ("AscendQuantV3", {"dstType": 36, "x": f32([500.0]), "axis": -1}, "beyond 448"),
 ]
@@ -225,6 +225,19 @@ def test_what_the_documents_leave_open_is_refused(name: str, more: dict[str, Any
     given = {**ASCEND, "x": f32(np.arange(8.0)), "scale": f32([1.0]), **more}
     with pytest.raises(UndefinedResult, match=said):
         golden_of(name, **given)
+
+
+@pytest.mark.parametrize(
+    ("x", "scale", "want"),
+    [
+        ([NAN, INF, -INF, 0, 3], 1.0, [0, 127, -128, 0, 3]),
+        ([-2.0, 0, 2], INF, [-128, 0, 127]),
+        ([2.0, 0], NAN, [0, 0]),
+    ],
+)
+def test_nan_is_the_integer_0_and_infinities_saturate(x: list[float], scale: float, want: list[int]) -> None:
+    given = {**ASCEND, "x": f32(x), "scale": f32([scale])}
+    assert golden_of("AscendQuant", **given)[0].tolist() == want
 
 
 def test_a_float8_is_the_value_as_it_is() -> None:

@@ -161,15 +161,35 @@ def test_a_channels_smoothing_goes_by_its_tokens() -> None:
     assert made["yOut"].tolist() == [[127, 127], [-128, -128]]
 
 
+@pytest.mark.parametrize(
+    ("rows", "y", "scale", "offset"),
+    [
+        ([[0.0, 0], [1, 2]], [[0, 0], [64, 127]], [0, 2 / 127], None),
+        ([[INF, 1], [-INF, -1]], [[0, 0], [0, 0]], [INF, INF], None),
+        ([[2.0, 2], [0, 0]], [[0, 0], [0, 0]], [0, 0], [-INF, NAN]),
+        ([[-INF, 2], [2, INF]], [[0, 127], [0, 0]], [INF, INF], [127, NAN]),
+    ],
+)
+def test_a_row_without_a_finite_scale_goes_through_the_quotients(
+    rows: list[list[float]], y: list[list[int]], scale: list[float], offset: list[float] | None
+) -> None:
+    """The kernel divides without a guard, and its cast makes the integer 0 of NaN; other rows are as ever."""
+    more: dict[str, Any] = {"offsetOut": None} if offset is None else {}
+    made = outputs_of("DynamicQuantV2", **ALONE, x=f16(rows), dstType=2, **more)
+    assert made["yOut"].tolist() == y
+    np.testing.assert_allclose(made["scaleOut"], scale, rtol=1e-6)
+    if offset is not None:
+        np.testing.assert_allclose(made["offsetOut"], offset)
+
+
 X = {"x": f16([[1.0, 2]])}
 V3 = {**X, **ALONE, "dstType": 2, "isSymmetrical": True, "quantMode": "pertoken"}
 SWIGLU = {"smoothScalesOptional": f32([1.0]), "offsetsOptional": None, "activateLeft": True}
 OPEN: list[tuple[str, dict[str, Any], str]] = [
-    ("DynamicQuant", {"x": f16([[0.0, 0], [1, 2]]), "smoothScalesOptional": None}, "scale would be 0"),
+    ("DynamicQuantV2", {**ALONE, "x": f16([[0.0, 0]]), "dstType": 36, "offsetOut": None}, "scale would be 0"),
     ("DynamicQuant", {"x": f16([[NAN, 1]]), "smoothScalesOptional": None}, "not finite"),
-    ("DynamicQuant", {"x": f16([[INF, 1]]), "smoothScalesOptional": None}, "not finite"),
+    ("DynamicQuantV2", {**ALONE, "x": f16([[INF, 1]]), "dstType": 36, "offsetOut": None}, "not finite"),
     ("DynamicQuant", {**X, "smoothScalesOptional": f16([1.0, 2, 3])}, "smoothing scales are 3"),
-    ("DynamicQuantV2", {**ALONE, "x": f16([[2.0, 2]]), "dstType": 2}, "scale would be 0"),
     ("DynamicQuantV2", {**ALONE, **X, "dstType": 29}, "int4"),
     ("DynamicQuantV2", {**ALONE, **X, "dstType": 3}, "eight int4"),
     ("DynamicQuantV3", {**V3, "quantMode": "pergroup"}, "quantMode 'pergroup'"),

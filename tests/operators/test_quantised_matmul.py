@@ -113,6 +113,7 @@ OPEN: list[tuple[dict[str, Any], str]] = [
     ({"offset": f32([1.0])}, "for an output of int8"),
     ({"offset": f32([1.0]), "bias": f32([1.0] * 3), "out": tensor("int8", None, (2, 3))}, "beside a bias"),
     ({"x2": i8([[1, 0, 5]])}, "x1 has 2 columns and x2 1 rows"),
+    ({"scale": f32([float("nan")]), "out": tensor("int8", None, (2, 3))}, "NaN"),
     ({"scale": f32([1.0, 2])}, "does not go along the 3 columns"),
     ({"pertokenScaleOptional": f32([1.0])}, "each of the 2 rows"),
     (

@@ -44,6 +44,29 @@ def test_an_overflow_on_the_way_is_as_right_as_the_golden_where_it_happens(
     assert any("a step overflows in 1 of its elements" in n for n in notes) is (got[:1] != [0.0])
 
 
+MARGIN = "inputs: {self: [-100.0, 1.0], target: [1.0, 0.0], gradOutput: [2.0, 2.0]}, attrs: {reduction: 0}"
+PLUS = "inputs: {self: [100.0, -1000.0]}, attrs: {beta: 1.0, threshold: 500.0}"
+
+
+@pytest.mark.parametrize(
+    ("op", "given", "got", "passes"),
+    [
+        ("soft_margin_loss_backward", MARGIN, "out: [.nan, 0.0]", True),
+        ("soft_margin_loss_backward", MARGIN, "out: [-2.0, 0.0]", True),
+        ("soft_margin_loss_backward", MARGIN, "out: [0.0, 0.0]", False),
+        ("soft_margin_loss_backward", MARGIN, "out: [.nan, .nan]", False),
+        ("softplus", PLUS, "out: [.inf, 0.0]", True),
+        ("softplus", PLUS, "out: [100.0, 0.0]", True),
+        ("softplus", PLUS, "out: [.nan, 0.0]", False),
+    ],
+)
+def test_what_overflows_in_the_kernels_own_form_is_right_either_way(
+    op: str, given: str, got: str, passes: bool, opcli: Opcli, case_file: CaseFile
+) -> None:
+    case = f"{{op: {op}, cases: [{{name: a, {given}, got: {{{got}}}}}]}}"
+    assert opcli("run", case_file(case)).code == (0 if passes else 1)
+
+
 @pytest.mark.parametrize(
     ("dtype", "ulp", "reachable"), [("float16", 0.4, False), ("float16", 0.51, True), ("float32", 0.1, False)]
 )
