@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import os
+import queue
 import sys
 import threading
 from collections.abc import Callable
@@ -18,6 +20,27 @@ _T = TypeVar("_T")
 
 LOOK = 0.5
 """Seconds between two looks, for systems on which waiting itself cannot be interrupted."""
+
+
+class _Worker:
+    """A thread that does one piece of work after another: starting one for each would cost a small case its time."""
+
+    def __init__(self) -> None:
+        self._todo: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            self._todo.get()()
+
+    def do(self, work: Callable[[], object]) -> None:
+        """Hand over the next piece."""
+        self._todo.put(work)
+
+
+_idle: list[_Worker] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)  # a fork has the list and not the threads
 
 
 def heard(function: Callable[_P, _T]) -> Callable[_P, _T]:
@@ -43,14 +66,16 @@ def heard(function: Callable[_P, _T]) -> Callable[_P, _T]:
                 done.set()
 
         streams = sys.stdout, sys.stderr
+        worker = _idle.pop() if _idle else _Worker()
         # The context carries what NumPy has been told of its warnings.
-        threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True).start()
+        worker.do(functools.partial(contextvars.copy_context().run, work))
         try:
             while not done.wait(LOOK):
                 pass
         except BaseException:
             sys.stdout, sys.stderr = streams  # a reference that was left behind may have turned them aside
             raise
+        _idle.append(worker)
         if failed:
             try:
                 raise failed[0]
