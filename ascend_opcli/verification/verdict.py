@@ -158,7 +158,7 @@ def judge_outputs(
             report = dataclasses.replace(report, rule=f"{report.rule}; {row.says}")
         stepped = report.passed and report.standard == "quant" and not row.explicit and not row.says
         if stepped and golden is not None and not isinstance(got, Streamed):
-            report = with_steps(report, operator, call, name, got, compared)
+            report = with_steps(report, operator, call, name, got, compared, either)
         warnings += [f"{row.name}: {text}" for text in report.warnings]
         if report.passed and not row.explicit and not row.says and not isinstance(got, Streamed):
             short = ends.passing(name, spec.dtype, choice, theirs)

@@ -223,10 +223,9 @@ def test_the_packaged_facts_are_those_of_the_reading() -> None:
             continue
         demanded = {p: r["status"] for p, r in own.get("not_null", {}).items() if "mark" not in r}
         rules = (*known.nulls, *known.rules)
-        assert (
-            demanded.items()
-            <= {f.condition[1]: f.status for f in rules if f.condition[0] == "notnull"}.items()
-        )
+        assert set(demanded.items()) <= {
+            (f.condition[1], f.status) for f in rules if f.condition[0] == "notnull"
+        }
         places = {f.origin for f in rules}
         wanted = [r["source"] for r in own.get("relations", []) if "mark" not in r]
         total += len(wanted)
