@@ -193,6 +193,12 @@ def _size(a: Any, axis: Any = None) -> int:
     return math.prod(shape) if axis is None else shape[int(axis)]
 
 
+def _where(condition: Any, *sides: Any) -> Any:
+    if len(sides) != 2:
+        raise ValueError("where takes a condition and two values")
+    return np.where(condition, *sides)
+
+
 def _ndim(a: Any) -> int:
     return len(shape_of(a))
 
@@ -209,7 +215,8 @@ def _table() -> dict[str, Function]:
         made[name] = Function(function, shapes.elementwise, function.nin, elementwise=True, weight=weight)
     for name, (positional, keywords) in _MORE_ELEMENTWISE.items():
         rule = shapes.elementwise if name in ("where", "clip", "isclose") else shapes.same
-        function = _in_parts(getattr(np, name)) if name in ("i0", "sinc") else getattr(np, name)
+        own = _where if name == "where" else getattr(np, name)
+        function = _in_parts(own) if name in ("i0", "sinc") else own
         weight = _SLOW.get(name, 4)
         made[name] = Function(function, rule, positional, _frozen(keywords), elementwise=True, weight=weight)
     for name in ("erf", "erfc", "erfinv", "sigmoid", "softplus"):
