@@ -87,3 +87,8 @@ def test_help_loads_neither_numpy_nor_yaml_nor_rich() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Usage: opcli" in done.stdout or "usage: opcli" in done.stdout.lower()
+
+
+def test_no_two_test_files_have_one_name() -> None:
+    names = [p.name for p in Path(__file__).parent.rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))

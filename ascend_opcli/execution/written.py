@@ -109,8 +109,9 @@ class Keeper:
         if not outcome.outputs or outcome.status != 0:
             return
         made_by: dict[str, Any] = {"backend": outcome.backend, "served_by": outcome.served_by}
-        if outcome.findings:
-            made_by["findings"] = list(outcome.findings)
+        findings = [*outcome.findings, *(other.said for other in outcome.again)]
+        if findings:
+            made_by["findings"] = findings
         place = self.folder / self._names.get((case.path, case.name), exchange.folder_name(case))
         try:
             exchange.set_aside(place, call)

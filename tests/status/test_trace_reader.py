@@ -158,7 +158,9 @@ def test_a_code_has_its_name_and_one_that_nobody_named_its_number() -> None:
     assert codes.name_of(123456) == "123456"
     assert codes.describe(161001) == "161001 ACLNN_ERR_PARAM_NULLPTR"
     assert codes.describe(123456) == "123456"
-    assert sorted(codes.SURROUNDINGS) == [507033, 507053, 507054, 507899]
+    lost = {507010, 507033, 507053, 507054, 507055, 507056, 507057, 107022, 507899}
+    assert {codes.lookup(str(number)).fault for number in lost} == {"surroundings"}
+    assert {codes.lookup(str(number)).fault for number in (507018, 507034, 507035)} == {"operator"}
 
 
 def test_the_first_digit_says_whose_fault_it_is() -> None:
