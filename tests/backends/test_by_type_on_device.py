@@ -181,3 +181,19 @@ def test_the_repro_line_goes_the_same_way(kernels: Path, models: Path, on_device
     plain.write_text(KERNELS.replace("via: ir\n", ""))
     ran = on_device(f"{plain}::list", "--via", "ir", SIM_CANN_FAULT="aclnnCat:tail")
     assert "--via ir" in ran.results["list"]["repro"]
+
+
+def test_a_list_of_axes_reaches_the_kernel(case_file: CaseFile, on_device: OnDevice) -> None:
+    path = case_file("""
+        via: ir
+        op: ir:SquareSumV1
+        defaults: {dtype: float32, shape: [3, 4, 5]}
+        cases:
+          - {name: one, attrs: {axis: [0]}, reference: "sum(x * x, axis=[0])", outputs: {y: {shape: [4, 5]}}}
+          - {name: two, attrs: {axis: [1, -1]}, reference: "sum(x * x, axis=[1, 2])", outputs: {y: {shape: [3]}}}
+          - {name: all, attrs: {axis: []}, reference: "sum(x * x)", outputs: {y: {shape: []}}}
+          - {name: other, attrs: {axis: [1]}, reference: "sum(x * x, axis=[0])", outputs: {y: {shape: [4, 5]}}}
+    """)
+    ran = on_device(path, SIM_CANN_SOC="Ascend950PR_9599")
+    assert ran.words() == {"one": "PASS", "two": "PASS", "all": "PASS", "other": "FAIL"}, ran.out
+    assert "the output has another size" in ran.results["other"]["message"]

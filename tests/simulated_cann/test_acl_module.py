@@ -24,13 +24,16 @@ def test_tuples_end_with_the_code_and_other_calls_are_bare_codes(run: Run) -> No
         found += [acl.get_cann_attribute(1), acl.data_type_size(27), acl.data_type_size(38), acl.float_to_float16(1.5)]
         found += [acl.float16_to_float(0x3E00), acl.get_version_str("runtime"), acl.get_cann_version(0)[1]]
         found += [acl.get_cann_version(0)[0]["version"], acl.rt.set_sys_param_opt(0, 1), acl.rt.stream_query(0)]
+        attr = acl.op.create_attr()
+        found += [acl.op.set_attr_list_float(attr, "f", [1.5, 2]), acl.op.set_attr_list_bool(attr, "b", [1, 0])]
+        acl.op.destroy_attr(attr)
         found += [acl.rt.synchronize_stream(0), acl.rt.synchronize_device(), acl.rt.reset_device(0), acl.finalize()]
         answer(found)
         """
     )
     assert ran.answer == [
         0, 0, [0, 0], [1, 0], [1, 0], [1, 17, 0, 0], "Ascend910B2", None, [48, 0], [1, 0], 2, 8, 0x3E00, 1.5,
-        ["9.1.0", 0], 0, "9.1.0", 0, [0, 0], 0, 0, 0, 0,
+        ["9.1.0", 0], 0, "9.1.0", 0, [0, 0], 0, 0, 0, 0, 0, 0,
     ]  # fmt: skip
 
 

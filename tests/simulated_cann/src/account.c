@@ -82,7 +82,8 @@ static void *write_out(void *nothing)
 {
     (void)nothing;
     for (;;) {
-        sim_sleep_until(sim_now() + UINT64_C(200000000));
+        const SimFault *late = sim_function_kind("DlogFlush", "late");
+        sim_sleep_until(sim_now() + (uint64_t)(late ? sim_fault_number(late, 1500) : 200) * UINT64_C(1000000));
         sim_lock();
         fflush(log_file);
         sim_unlock();
@@ -94,7 +95,7 @@ SIM_API void DlogFlush(void);
 void DlogFlush(void)
 {
     sim_lock();
-    if (log_file)
+    if (log_file && !sim_function_kind("DlogFlush", "late"))
         fflush(log_file);
     sim_unlock();
 }

@@ -32,8 +32,10 @@ typedef struct {
 
 typedef struct {
     char name[64];
-    char kind; /* b, i, f, s */
+    char kind; /* b, i, f, s; of a list B, I, F */
     double value;
+    int count;
+    double values[MOST_DIMS];
 } Attribute;
 
 typedef struct {
@@ -121,6 +123,21 @@ aclError aclopSetAttrString(aclopAttr *attr, const char *attrName, const char *a
 {
     return set(attr, attrName, 's', attrValue ? (double)strlen(attrValue) : 0);
 }
+
+#define SET_LIST(function, ctype, kind)                                                                            \
+    aclError function(aclopAttr *attr, const char *attrName, int numValues, const ctype *values)                   \
+    {                                                                                                              \
+        if (numValues < 0 || numValues > MOST_DIMS || (numValues && !values) || set(attr, attrName, kind, 0))      \
+            return ACL_ERROR_INVALID_PARAM;                                                                        \
+        Attributes *all = sim_object(SIM_OP_ATTR, attr);                                                           \
+        Attribute *made = &all->each[all->count - 1];                                                              \
+        for (made->count = 0; made->count < numValues; made->count++)                                              \
+            made->values[made->count] = (double)values[made->count];                                               \
+        return ACL_SUCCESS;                                                                                        \
+    }
+SET_LIST(aclopSetAttrListBool, uint8_t, 'B')
+SET_LIST(aclopSetAttrListInt, int64_t, 'I')
+SET_LIST(aclopSetAttrListFloat, float, 'F')
 
 /* ---------------------------------------------------------------- kernels */
 
@@ -226,6 +243,62 @@ static aclnnStatus launch_square_sum_all(void *workspace, uint64_t size, aclOpEx
     return sim_phase2("SquareSumAll", workspace, size, executor, stream);
 }
 
+/* Sums of squares over the axes of a list attribute. */
+static int square_sums_along(const SimLaunch *launch)
+{
+    const SimArg *x = &launch->args[0], *y = &launch->args[1];
+    const bool *summed = launch->values;
+    double *sums = calloc((size_t)(y->count ? y->count : 1), sizeof *sums);
+    for (int64_t i = 0; i < x->count; i++) {
+        int64_t rest = i, to = 0, step = 1;
+        for (int d = x->tensor.rank - 1; d >= 0; d--) {
+            int64_t place = rest % x->tensor.dims[d];
+            rest /= x->tensor.dims[d];
+            if (summed[d])
+                continue;
+            to += place * step;
+            step *= x->tensor.dims[d];
+        }
+        sums[to] += getf(x, own(x, i)) * (double)getf(x, own(x, i));
+    }
+    for (int64_t i = 0; i < y->count; i++)
+        put(y, own(y, i), sums[i]);
+    free(sums);
+    return 0;
+}
+
+static aclnnStatus square_sum_along(Bound *b)
+{
+    SimBuild *build = sim_begin("SquareSumV1", true);
+    const SimTensor *x = sim_tensor(build, "x", b->tensors[0], SIM_IN);
+    const SimTensor *y = sim_tensor(build, "y", b->tensors[1], SIM_OUT);
+    VALID(x && y && is_real_float(x->dtype) && y->dtype == x->dtype, "no kernel for these dtypes");
+    const Attribute *axis = NULL;
+    for (int i = 0; b->attributes && i < b->attributes->count; i++)
+        if (strcmp(b->attributes->each[i].name, "axis") == 0 && b->attributes->each[i].kind == 'I')
+            axis = &b->attributes->each[i];
+    VALID(axis, "the list axis is missing");
+    bool summed[MOST_DIMS] = {false}, all = !axis->count && !attribute(b, "noop_with_empty_axes", 0);
+    int64_t left = 1;
+    for (int i = 0; i < axis->count; i++) {
+        int at = (int)axis->values[i] + (axis->values[i] < 0 ? x->rank : 0);
+        VALID(at >= 0 && at < x->rank, "axis names no axis");
+        summed[at] = true;
+    }
+    for (int d = 0; d < x->rank; d++) {
+        summed[d] |= all;
+        left *= summed[d] ? 1 : x->dims[d];
+    }
+    VALID(count_of(y) == left, "the output has another size");
+    return sim_finish(build, square_sums_along, summed, sizeof summed, 0, &b->workspace, &b->executor);
+}
+
+static aclnnStatus launch_square_sum_along(void *workspace, uint64_t size, aclOpExecutor *executor,
+                                           aclrtStream stream)
+{
+    return sim_phase2("SquareSumV1", workspace, size, executor, stream);
+}
+
 typedef struct {
     const char *type;
     int inputs; /* -1: a list x0, x1, ... */
@@ -243,6 +316,7 @@ static const Kernel kernels[] = {
      amp_update_scale, aclnnAmpUpdateScale},
     {"ConcatD", -1, {"x", "y"}, concat, aclnnCat},
     {"SquareSumAll", 2, {"x1", "x2", "y1", "y2"}, square_sum_all, launch_square_sum_all},
+    {"SquareSumV1", 1, {"x", "y"}, square_sum_along, launch_square_sum_along},
 };
 
 static const Kernel *find(const char *type)

@@ -31,7 +31,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static const char *const KINDS[] = {"phase1", "phase2", "sync",   "fail", "tail", "ulp",   "scale", "nan",
                                     "stale",  "round",  "overrun", "nothing", "input", "random", "abort",
-                                    "segv",   "kill",   "hang",   "chatter", "underrun", "workspace", "onto", "unzeroed", NULL};
+                                    "segv",   "kill",   "hang",   "chatter", "underrun", "workspace", "onto", "unzeroed", "cleared",
+                                    "shielded", "aligned", "tight", "bypass", "late",  "slow",   "blocks", NULL};
 
 /* A test that asks for a fault that does not exist would pass for the wrong reason. */
 static void reject(const char *variable, const char *item)
@@ -205,12 +206,28 @@ int sim_function_fault(const char *name, int otherwise)
     pthread_once(&once, read_environment);
     if (!fault_count)
         return 0;
-    const SimFault *fault = sim_find_fault(name, sim_count_call(name), "fail");
+    int call = sim_count_call(name);
+    const SimFault *fault = sim_find_fault(name, call, "slow");
+    if (fault)
+        sim_sleep_until(sim_now() + (uint64_t)sim_fault_number(fault, 6000) * 1000000);
+    fault = sim_find_fault(name, call, "fail");
     if (!fault)
         return 0;
     int code = (int)sim_fault_number(fault, otherwise);
     sim_error("EE9999", "%s", *fault->text ? fault->text : "a fault that the environment asked for");
     return code;
+}
+
+/* A fault of another kind, of the call that `sim_function_fault` has counted last. */
+const SimFault *sim_function_kind(const char *name, const char *kind)
+{
+    int calls = 1;
+    sim_lock();
+    for (int i = 0; i < counter_count; i++)
+        if (strcmp(counters[i].name, name) == 0)
+            calls = counters[i].calls;
+    sim_unlock();
+    return sim_find_fault(name, calls, kind);
 }
 
 static const Timing *timing_of(const char *name)

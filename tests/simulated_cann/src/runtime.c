@@ -50,8 +50,7 @@ typedef struct {
 } Event;
 
 typedef struct {
-    uint64_t address, size, span;
-    bool padded;
+    uint64_t address, size, span, met;
 } Block;
 
 typedef struct {
@@ -71,6 +70,7 @@ static Block *blocks;
 static size_t block_count, block_room;
 static uint64_t cursor;
 static long used_bytes, peak_bytes, launches;
+static uint64_t flushes = 1; /* of the L2: what was met since the last one is in it */
 static void **host_buffers;
 static size_t host_buffer_count;
 
@@ -248,6 +248,18 @@ unsigned char *sim_raw_device_memory(uint64_t address, uint64_t bytes)
                                                                                                        : NULL;
 }
 
+/* A cache that knows blocks of memory alone: small ones are always in it, and what is as large as it drives all out. */
+bool sim_out_of_cache(uint64_t address)
+{
+    sim_lock();
+    Block *block = block_with(address);
+    bool out = block && block->size >= 1u << 20 && block->met != flushes;
+    if (block)
+        block->met = flushes;
+    sim_unlock();
+    return out;
+}
+
 static int64_t capacity(void)
 {
     const char *text = getenv("SIM_CANN_MEMORY");
@@ -287,6 +299,8 @@ static int allocate(void **result, size_t size, bool padded, const char *name)
     sim_lock();
     size_t padding = padded ? PADDING : 0;
     uint64_t span = (size + padding + 2 * ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (sim_function_kind(name, "tight"))
+        span = (size + 63) / 64 * 64;
     uint64_t address = size < DEVICE_RANGE / 2 && used_bytes + (int64_t)size <= capacity() ? find_room(span) : 0;
     if (!address) {
         sim_unlock();
@@ -303,7 +317,7 @@ static int allocate(void **result, size_t size, bool padded, const char *name)
     }
     size_t at = first_block_after(address);
     memmove(&blocks[at + 1], &blocks[at], (block_count - at) * sizeof *blocks);
-    blocks[at] = (Block){address, size, span, padded};
+    blocks[at] = (Block){.address = address, .size = size, .span = span};
     block_count++;
     cursor = address + span;
     used_bytes += (long)size;
@@ -737,7 +751,7 @@ static void work_off(Stream *stream)
         uint64_t before = sim_now();
         stream->time = start; /* what the task sees; a wait for an event may move it on */
         int code = task->run(task, start);
-        double duration = task->duration < 0 ? (double)(sim_now() - before) : task->duration;
+        double duration = task->duration < 0 ? (double)(sim_now() - before) * (task->cold ? 4 : 1) : task->duration;
         if (stream->time != NEVER)
             stream->time += (uint64_t)duration;
         stream->head = task->next;
@@ -892,6 +906,7 @@ typedef struct {
     const unsigned char *from;
     int value;
     size_t count;
+    bool past_the_cache;
     SimUse uses[2];
 } Transfer;
 
@@ -908,6 +923,7 @@ static int run_transfer(SimTask *task, uint64_t start)
         memmove(transfer->to, transfer->from, transfer->count);
     else
         memset(transfer->to, transfer->value, transfer->count);
+    flushes += transfer->count >= (size_t)sim_soc()->l2 && !transfer->past_the_cache;
     return 0;
 }
 
@@ -960,6 +976,12 @@ static int transfer(void *dst, size_t destMax, const void *src, size_t count, ac
         sim_unlock();
         return code;
     }
+    const SimFault *odd = sim_function_kind(name, "aligned"), *blocks_of = sim_function_kind(name, "blocks");
+    if (odd && to_device)
+        work.to -= (uint64_t)dst % (uint64_t)sim_fault_number(odd, 32);
+    uint64_t whole = blocks_of ? (uint64_t)sim_fault_number(blocks_of, 32) : 1;
+    work.count = (count + whole - 1) / whole * whole;
+    work.past_the_cache = sim_function_kind(name, "bypass") != NULL;
     int uses = 0;
     if (to_device)
         work.uses[uses++] = (SimUse){(uint64_t)dst, count, true};
@@ -986,9 +1008,9 @@ static int transfer(void *dst, size_t destMax, const void *src, size_t count, ac
         }
     }
     if (work.from)
-        memmove(work.to, work.from, count);
+        memmove(work.to, work.from, work.count);
     else
-        memset(work.to, value, count);
+        memset(work.to, value, work.count);
     sim_unlock();
     return ACL_SUCCESS;
 }
@@ -1165,6 +1187,9 @@ aclError aclrtQueryEventStatus(aclrtEvent handle, aclrtEventRecordedStatus *stat
 
 aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent, aclrtEvent endEvent)
 {
+    int code = sim_function_fault("aclrtEventElapsedTime", ACL_ERROR_INTERNAL_ERROR);
+    if (code)
+        return last_error = code;
     Event *start = sim_object(SIM_EVENT, startEvent), *end = sim_object(SIM_EVENT, endEvent);
     if (!ms || !start || !end)
         return fail(ACL_ERROR_RT_INVALID_HANDLE, "%s: not two live events", "aclrtEventElapsedTime");
@@ -1172,7 +1197,8 @@ aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent, aclrtEvent endE
         return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "%s: an event is not recorded or not complete", "aclrtEventElapsedTime");
     if (end->time < start->time)
         return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "%s: the end lies before the start", "aclrtEventElapsedTime");
-    *ms = (float)((double)(end->time - start->time) / 1e6);
+    const SimFault *unit = sim_function_kind("aclrtEventElapsedTime", "scale");
+    *ms = (float)((double)(end->time - start->time) / 1e6 * (unit ? (double)sim_fault_number(unit, 1000) : 1));
     return ACL_SUCCESS;
 }
 

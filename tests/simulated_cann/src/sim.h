@@ -40,6 +40,7 @@ SIM_API void sim_unlock(void);
 SIM_API void *sim_device_memory(uint64_t address, uint64_t bytes);
 SIM_API bool sim_is_device_address(uint64_t address);
 SIM_API unsigned char *sim_raw_device_memory(uint64_t address, uint64_t bytes);
+SIM_API bool sim_out_of_cache(uint64_t address); /* and it is in the L2 from now on */
 
 /* Errors, lifetime faults, logs. */
 SIM_API void sim_error(const char *code, const char *format, ...) SIM_PRINTF(2);
@@ -61,6 +62,7 @@ SIM_API int sim_count_call(const char *name);
 SIM_API const SimFault *sim_find_fault(const char *name, int call, const char *kind);
 SIM_API long sim_fault_number(const SimFault *fault, long otherwise);
 SIM_API int sim_function_fault(const char *name, int otherwise);
+SIM_API const SimFault *sim_function_kind(const char *name, const char *kind);
 
 /* Times by environment. */
 SIM_API double sim_device_time(const char *name, double bytes); /* ns, negative where it is not set */
@@ -84,7 +86,8 @@ struct SimTask {
     SimUse *uses;
     int use_count;
     uint64_t enqueued;
-    double duration; /* ns; negative: as long as `run` took */
+    double duration; /* ns; negative: as long as `run` took, and four times that where `cold` */
+    bool cold;
     bool hangs;
 };
 

@@ -147,11 +147,12 @@ _function("rt.get_last_error", "aclrtGetLastError", _INT)
 # --- kernels by their type: a library that is opened when it is first used
 
 _late = {}
+_ARRAYS = {"D": _LONG, "F": _ct.c_float, "B": _ct.c_uint8}
 
 
 def _by_type(path, c_name, *parameters, result=_INT):
     """Binds acl.`path`: handles come back bare, as do codes; `result` None gives None. "L" is a list of handles
-    without its length, "N" one with it in front, "D" a list of numbers with its length in front."""
+    without its length, "N" one with it in front, "D", "F" and "B" are lists of numbers with theirs in front."""
     name = f"acl.{path}"
 
     def call(*args):
@@ -159,10 +160,10 @@ def _by_type(path, c_name, *parameters, result=_INT):
             raise TypeError(f"{name} args parse failed")
         converted = []
         for kind, value in zip(parameters, args, strict=True):
-            if kind in ("L", "N", "D"):
+            if kind in ("L", "N", *_ARRAYS):
                 if not isinstance(value, list):
                     raise TypeError("argument is not list")
-                array = ((_LONG if kind == "D" else _POINTER) * max(len(value), 1))(*value)
+                array = (_ARRAYS.get(kind, _POINTER) * max(len(value), 1))(*value)
                 converted += [array] if kind == "L" else [_INT(len(value)), array]
             elif kind is _ct.c_float:
                 if not isinstance(value, (int, float)):
@@ -191,6 +192,9 @@ _by_type("op.set_attr_bool", "aclopSetAttrBool", _POINTER, _TEXT, _ct.c_uint8)
 _by_type("op.set_attr_int", "aclopSetAttrInt", _POINTER, _TEXT, _LONG)
 _by_type("op.set_attr_float", "aclopSetAttrFloat", _POINTER, _TEXT, _ct.c_float)
 _by_type("op.set_attr_string", "aclopSetAttrString", _POINTER, _TEXT, _TEXT)
+_by_type("op.set_attr_list_bool", "aclopSetAttrListBool", _POINTER, _TEXT, "B")
+_by_type("op.set_attr_list_int", "aclopSetAttrListInt", _POINTER, _TEXT, "D")
+_by_type("op.set_attr_list_float", "aclopSetAttrListFloat", _POINTER, _TEXT, "F")
 _by_type("op.set_model_dir", "aclopSetModelDir", _TEXT)
 _by_type("op.execute_v2", "aclopExecuteV2", _TEXT, "N", "L", "N", "L", _POINTER, _POINTER)
 
