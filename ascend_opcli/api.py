@@ -18,8 +18,8 @@ from ascend_opcli.model import OutputReport, Result, StandardChoice, Word
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import name_of
 from ascend_opcli.tensors.saved import of_tensor
-from ascend_opcli.verification import standards
 from ascend_opcli.verification.saved import compare_arrays
+from ascend_opcli.verification.standards import named
 
 ORIGIN = "argument standard"
 BACKENDS = ("auto", "host", "device")
@@ -64,7 +64,7 @@ def judge(
     if golden.dtype.kind == "b" and dtype_of(wanted).kind in ("float", "complex"):
         raise ValueError(f"expected holds bool, which is no golden of {wanted}")
     choice, every = _standard(standard)
-    choice = choice or standards.default_for(wanted)
+    choice = choice or named.default_for(wanted)
     return compare_arrays(
         got,
         golden,
@@ -146,7 +146,7 @@ def run_case(
     from ascend_opcli.execution.runner import Settings
     from ascend_opcli.execution.runner import run_case as run_one
     from ascend_opcli.operators.products import product as product_named
-    from ascend_opcli.verification.choice import check_for
+    from ascend_opcli.verification.standards.choice import check_for
 
     if not isinstance(case, (str, os.PathLike)):
         raise TypeError(f"case is the text FILE::CASE or a path, not {_kind(case)}")
@@ -251,14 +251,14 @@ def _inputs(inputs: Any) -> dict[str, np.ndarray]:
 
 def _standard(standard: Any) -> tuple[StandardChoice | None, bool]:
     """The choice, None for that of the dtype, and whether every standard is to be shown."""
-    if standard is None or standard == standards.ALL:
+    if standard is None or standard == named.ALL:
         return None, standard is not None
     if isinstance(standard, StandardChoice):
-        standards.check(standard)
+        named.check(standard)
         return standard, False
     if not isinstance(standard, str):
         raise TypeError(f"standard is text such as 'ulp:max=2', not {_kind(standard)}")
-    return standards.parse(standard, ORIGIN), False
+    return named.parse(standard, ORIGIN), False
 
 
 def _third(third: Any, choice: StandardChoice, got: np.ndarray, every: bool) -> np.ndarray | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ascend_opcli.execution.backend import Executor
     from ascend_opcli.execution.runner import Settings
     from ascend_opcli.model import Case, Result
-    from ascend_opcli.verification.earlier import Earlier
+    from ascend_opcli.verification.earlier_outputs import Earlier
 
 SUFFIXES = (".yaml", ".yml")
 BEGINNING = 1 << 16
@@ -139,7 +139,7 @@ class CaseFile(pytest.File):
         from ascend_opcli.casefile.loader import load_file
         from ascend_opcli.errors import OpcliError, visible
         from ascend_opcli.execution.backend import installed_headers
-        from ascend_opcli.verification.choice import check_for
+        from ascend_opcli.verification.standards.choice import check_for
 
         try:
             headers = installed_headers(self.config.option.opcli_backend, self.config.option.opcli_opp)
@@ -235,7 +235,7 @@ class _Runner:
 
     def __init__(self, config: pytest.Config) -> None:
         from ascend_opcli.execution.written import Given
-        from ascend_opcli.verification.earlier import Earlier
+        from ascend_opcli.verification.earlier_outputs import Earlier
 
         option = config.option
         self._given = Given()
@@ -295,7 +295,7 @@ def _settings(config: pytest.Config) -> Settings:
     from ascend_opcli.execution.backend import installed_cann
     from ascend_opcli.execution.runner import Settings
     from ascend_opcli.operators.products import product
-    from ascend_opcli.verification import standards
+    from ascend_opcli.verification.standards import named
 
     name, standard = config.option.opcli_product, config.option.opcli_standard
     try:
@@ -303,7 +303,7 @@ def _settings(config: pytest.Config) -> Settings:
     except ValueError as error:
         raise pytest.UsageError(f"--opcli-product: {error}") from None
     try:
-        choice = standards.parse(standard) if standard is not None else None
+        choice = named.parse(standard) if standard is not None else None
     except ValueError as error:
         raise pytest.UsageError(f"--opcli-standard: {error}") from None
     return Settings(

@@ -24,11 +24,11 @@ import numpy as np
 
 from ascend_opcli.model import StandardChoice
 from ascend_opcli.tensors.dtypes import numpy_dtype
+from ascend_opcli.verification.compare.metrics import measure
 from ascend_opcli.verification.diagnosis import diagnose
 from ascend_opcli.verification.judge import judge_and_locate, judge_output
-from ascend_opcli.verification.metrics import measure
-from ascend_opcli.verification.standards import make
-from ascend_opcli.verification.trust import weak_answers
+from ascend_opcli.verification.standards.named import make
+from ascend_opcli.verification.weak_answers import weak_answers
 
 TOLERANCES = {
     "float32": (2.0**-10, 2.0**-16),

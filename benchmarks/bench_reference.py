@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable
 
 from ascend_opcli.casefile.inline import Options, parse
-from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.operators.evaluate import golden, host_result
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.evaluate import golden, host_result
+from ascend_opcli.verification.standards.choice import check_for
 
 
 def seconds(work: Callable[[], object], rounds: int) -> float:

@@ -27,7 +27,7 @@ from ascend_opcli.errors import CaseFileError
 from ascend_opcli.execution.runner import Settings, run_cases
 from ascend_opcli.model import Case, Result, TensorSpec, Word
 from ascend_opcli.reporting.foreign import reason_kind
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 
 JUDGED = (Word.PASS, Word.FAIL)
 

@@ -25,7 +25,7 @@ from ascend_opcli.execution.tried import host_failure
 from ascend_opcli.model import Result
 from ascend_opcli.operators.catalog import operators
 from ascend_opcli.operators.operator import Operator
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 
 
 def judged(operator: Operator, product: str, suite: Suite, elements: int) -> Iterator[Result]:

@@ -9,13 +9,21 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from ascend_opcli.model import Call, Case, Outcome, TensorSpec
-from ascend_opcli.operators.contract import Refusal, Rule, Unsettled, predict, said_by, unchecked, words_of
+from ascend_opcli.operators.contract.rules import (
+    Refusal,
+    Rule,
+    Unsettled,
+    predict,
+    said_by,
+    unchecked,
+    words_of,
+)
 from ascend_opcli.operators.cost import specs
-from ascend_opcli.operators.evaluate import host_result
-from ascend_opcli.operators.facts import Fact
-from ascend_opcli.operators.fitting import ReferenceFailure
-from ascend_opcli.operators.heard import heard
+from ascend_opcli.operators.documents.facts import Fact
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.reference.evaluate import host_result
+from ascend_opcli.reference.fitting import ReferenceFailure
+from ascend_opcli.reference.heard import heard
 from ascend_opcli.status import SUCCESS
 
 NAME = "host"

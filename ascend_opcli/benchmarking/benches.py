@@ -14,12 +14,12 @@ from ascend_opcli.backends import host, host_timing
 from ascend_opcli.benchmarking.fingerprint import of_device, of_machine
 from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.model import Case, HostTimes, Outcome
-from ascend_opcli.operators.call import make_call
-from ascend_opcli.operators.contract import unchecked
-from ascend_opcli.operators.evaluate import host_result
-from ascend_opcli.operators.heard import heard
+from ascend_opcli.operators.contract.rules import unchecked
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import product as product_named
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.evaluate import host_result
+from ascend_opcli.reference.heard import heard
 
 if TYPE_CHECKING:
     from ascend_opcli.backends.cann.device import Device

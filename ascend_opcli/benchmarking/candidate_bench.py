@@ -13,10 +13,10 @@ from ascend_opcli.backends.candidate.timing import moves, timed_call
 from ascend_opcli.benchmarking.benches import About, How, NoTime
 from ascend_opcli.benchmarking.fingerprint import of_machine
 from ascend_opcli.model import Again, Case, HostTimes, Outcome
-from ascend_opcli.operators.call import make_call
-from ascend_opcli.operators.contract import unchecked
+from ascend_opcli.operators.contract.rules import unchecked
 from ascend_opcli.operators.operator import Operator
-from ascend_opcli.verification.second import Goldens, failed_outputs, fault
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.verification.second_call import Goldens, failed_outputs, fault
 
 SAME_INPUTS = "the inputs are the same in every sample: only real numbers that are drawn are changed"
 WHOLE_PROGRAM = "the time is that of the whole program: its start, the reading and the writing of its files"

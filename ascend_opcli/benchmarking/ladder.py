@@ -13,13 +13,13 @@ from ascend_opcli.casefile.expectations import CheckStandard
 from ascend_opcli.casefile.inline import Options, parse
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Argument, Case, Shape, TensorSpec
-from ascend_opcli.operators.call import make_call
-from ascend_opcli.operators.contract import Refusal, predict
+from ascend_opcli.operators.contract.rules import Refusal, predict
 from ascend_opcli.operators.cost import specs
-from ascend_opcli.operators.custom import resolve
-from ascend_opcli.operators.evaluate import host_result
-from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.evaluate import host_result
+from ascend_opcli.reference.fitting import ReferenceFailure
+from ascend_opcli.reference.resolve import resolve
 
 TAG = "bench"
 

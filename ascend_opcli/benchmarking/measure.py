@@ -30,12 +30,12 @@ from ascend_opcli.model import (
     Word,
 )
 from ascend_opcli.operators import cost
-from ascend_opcli.operators.call import make_call, with_result_shapes
-from ascend_opcli.operators.custom import operator_of
-from ascend_opcli.operators.evaluate import golden
-from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
+from ascend_opcli.reference.call import make_call, with_result_shapes
+from ascend_opcli.reference.evaluate import golden
+from ascend_opcli.reference.fitting import ReferenceFailure
+from ascend_opcli.reference.resolve import operator_of
 from ascend_opcli.tensors.dtypes import DTYPES, widen
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.verdict import apply_known_issue, judge_outputs, judge_status

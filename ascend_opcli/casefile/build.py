@@ -16,10 +16,10 @@ from ascend_opcli.casefile.expectations import CheckStandard
 from ascend_opcli.casefile.tree import Mapping, Node, Scalar, clip, plain
 from ascend_opcli.errors import nearest
 from ascend_opcli.model import Argument, Case, KnownIssue, Only, TensorSpec
-from ascend_opcli.operators import derived
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import product
 from ascend_opcli.operators.signature import Param
+from ascend_opcli.reference import derived
 from ascend_opcli.tensors.dtypes import canonical
 
 MAX_SEED = 2**63 - 1

@@ -149,7 +149,7 @@ def recognised(path: str) -> bool:
     """Whether a named file is a case file: a .json or .csv where its content is of a known format, else every one."""
     if not path.lower().endswith(FOREIGN):
         return True
-    from ascend_opcli.casefile.importing import foreign  # YAML does without it
+    from ascend_opcli.casefile.files import foreign  # YAML does without it
 
     return foreign.recognise(path) is not None
 

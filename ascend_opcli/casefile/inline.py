@@ -24,8 +24,8 @@ from ascend_opcli.model import (
     Case,
     Where,
 )
-from ascend_opcli.operators import custom
 from ascend_opcli.operators.products import product
+from ascend_opcli.reference import resolve
 
 __all__ = ["ORIGIN", "PATH", "Options", "format", "parse", "repro"]
 
@@ -85,7 +85,7 @@ def _build(
     at = node.entries["op"]
     name = read.word(at, "the operator")
     try:
-        operator = custom.resolve(name, signature=declared(name) if declared else None)
+        operator = resolve.resolve(name, signature=declared(name) if declared else None)
         chosen = product(product_default) if product_default is not None else None
     except (ValueError, OpcliError) as error:
         raise at.error(str(error)) from None

@@ -13,11 +13,11 @@ from ascend_opcli.casefile.build import Declared, Setting, build
 from ascend_opcli.casefile.expectations import OF_CASE, OF_FILE, CheckStandard
 from ascend_opcli.casefile.tree import Mapping, Node, Scalar, clip
 from ascend_opcli.errors import CaseFileError, OpcliError, UsageError
+from ascend_opcli.expression.language import sized_together
 from ascend_opcli.model import Case, Where
-from ascend_opcli.operators import custom
-from ascend_opcli.operators.expression import sized_together
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import product
+from ascend_opcli.reference import resolve
 
 STDIN = "<stdin>"
 """The path of cases that were read from standard input."""
@@ -96,7 +96,7 @@ def _foreign(
     seed_default: int | None,
     declared: Declared | None,
 ) -> CaseFile:
-    from ascend_opcli.casefile.importing import foreign  # YAML does without it
+    from ascend_opcli.casefile.files import foreign  # YAML does without it
 
     chosen = _product(product_default)
     setting = Setting(path, Path(path).parent, check_standard, chosen, seed_default or 0, declared)
@@ -139,7 +139,7 @@ def load_text(
     folder = Path.cwd() if path == STDIN else Path(path).parent
     setting = Setting(path, folder, check_standard, chosen, seed_default or 0, declared)
     if isinstance(root, Mapping) and "schema" in root.entries:
-        from ascend_opcli.casefile.importing import manifest
+        from ascend_opcli.casefile.files import manifest
 
         cases = manifest.of_node(root, path, setting)
         return CaseFile(path, tuple(dict.fromkeys(case.operator for case in cases)), cases)
@@ -230,11 +230,11 @@ class _Loader:
         )
         if key not in self.operators:
             try:
-                self.operators[key] = custom.resolve(name, signature=key[1], reference=key[2])
+                self.operators[key] = resolve.resolve(name, signature=key[1], reference=key[2])
             except (ValueError, OpcliError) as error:
                 at: Node = op
                 if not isinstance(error, OpcliError):
-                    blamed = reference if isinstance(error, custom.BadReference) else signature
+                    blamed = reference if isinstance(error, resolve.BadReference) else signature
                     at = next(n for n in (blamed, signature, reference, op) if n is not None)
                 raise at.error(str(error)) from None
         return self.operators[key]

@@ -26,9 +26,9 @@ from ascend_opcli.model import (
     TensorSpec,
     Values,
 )
-from ascend_opcli.operators import custom
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.signature import Param
+from ascend_opcli.reference import resolve
 from ascend_opcli.status import lookup, name_of
 from ascend_opcli.tensors import layout
 
@@ -53,7 +53,7 @@ def format(case: Case) -> list[str] | None:
     if unsaid:
         return None
     try:
-        operator = custom.resolve(case.operator)
+        operator = resolve.resolve(case.operator)
         return [
             "--op",
             operator.short_name,
@@ -99,7 +99,7 @@ def repro(
         check += ["--product", case.product]
     if case.via is not None and case.via != case.source.get("via"):
         check += ["--via", case.via]
-    code = case.reference is not None and custom.is_code(case.reference)
+    code = case.reference is not None and resolve.is_code(case.reference)
     if allow_code and code and "--allow-code" not in more:
         check.append("--allow-code")
     if case.seed:  # the file's own wins where it has one

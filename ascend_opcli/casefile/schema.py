@@ -14,7 +14,7 @@ from ascend_opcli import status as codes
 from ascend_opcli.casefile import keys, values
 from ascend_opcli.casefile.arguments import RANGES
 from ascend_opcli.casefile.build import MAX_REPEAT, MAX_SEED
-from ascend_opcli.operators import catalogued
+from ascend_opcli.operators.documents import catalogued
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import PRODUCTS, SOC_PRODUCTS
 from ascend_opcli.operators.signature import Param

@@ -367,7 +367,7 @@ def _of_files(
     from ascend_opcli.benchmarking import ladder
     from ascend_opcli.execution import plan as planning
     from ascend_opcli.execution.select import matcher, with_tags
-    from ascend_opcli.verification.choice import check_for
+    from ascend_opcli.verification.standards.choice import check_for
 
     plan = planning.of_paths(paths, check_standard=check_for, seed=seed, declared=declared)
     picked = bool(tags or keyword) or any("::" in path for path in paths)
@@ -377,7 +377,7 @@ def _of_files(
 
 def _ladder(wanted: object, there: Bench, home: str, declared: Declared | None) -> list[Rung]:
     from ascend_opcli.benchmarking import ladder
-    from ascend_opcli.verification.choice import check_for
+    from ascend_opcli.verification.standards.choice import check_for
 
     assert isinstance(wanted, ladder.Wanted)
     sizes = ladder.DEVICE_SIZES if there.name == "device" else ladder.HOST_SIZES

@@ -30,7 +30,7 @@ def validate(paths: Paths, debug: Debug = False) -> None:  # noqa: ARG001
     from ascend_opcli.casefile.loader import load_file
     from ascend_opcli.errors import CaseFileError, ExitCode
     from ascend_opcli.reporting.escape import in_line
-    from ascend_opcli.verification.choice import check_for
+    from ascend_opcli.verification.standards.choice import check_for
 
     found = find(paths)
     bad = 0
@@ -62,7 +62,7 @@ def list_cases(
     from ascend_opcli.execution import plan as planning
     from ascend_opcli.execution.select import matcher, with_tags
     from ascend_opcli.reporting.escape import in_line
-    from ascend_opcli.verification.choice import check_for
+    from ascend_opcli.verification.standards.choice import check_for
 
     plan = planning.of_paths(paths, check_standard=check_for)
     plan = planning.select(plan, with_tags(tags or ()), *([matcher(keyword)] if keyword else []))
@@ -96,7 +96,7 @@ def data(
     from ascend_opcli.execution.data import write_cases
     from ascend_opcli.execution.select import matcher, with_tags
     from ascend_opcli.reporting.wording import count_text
-    from ascend_opcli.verification.choice import check_for
+    from ascend_opcli.verification.standards.choice import check_for
 
     plan = planning.of_paths(paths, check_standard=check_for, seed=seed)
     plan = planning.select(plan, with_tags(tags or ()), *([matcher(keyword)] if keyword else []))
@@ -123,7 +123,7 @@ def show(
     """Print one case as a stand-alone YAML document, defaults merged and matrix expanded."""
     from ascend_opcli.casefile.show import to_yaml
     from ascend_opcli.execution import plan as planning
-    from ascend_opcli.verification.choice import check_for
+    from ascend_opcli.verification.standards.choice import check_for
 
     case = planning.one_case(planning.of_paths([path], check_standard=check_for), "opcli cases show")
     typer.echo(to_yaml(case), nl=False)
@@ -151,11 +151,11 @@ def import_cases(
 ) -> None:
     """Turn case files of other tools, or the calls of a dump or a log, into YAML cases; stdout without --out."""
     from ascend_opcli.casefile.discover import find
-    from ascend_opcli.casefile.importing.targets import convert
+    from ascend_opcli.casefile.files.targets import convert
     from ascend_opcli.casefile.new.write import prototypes
     from ascend_opcli.errors import ExitCode
     from ascend_opcli.reporting.files import write_new
-    from ascend_opcli.verification.choice import check_for
+    from ascend_opcli.verification.standards.choice import check_for
 
     done = convert(
         find(files), out, force=force, check_standard=check_for, declared=prototypes(signature or ())
@@ -256,7 +256,7 @@ def schema(
     from ascend_opcli.casefile.new.write import declared
     from ascend_opcli.casefile.schema import document
     from ascend_opcli.errors import UsageError
-    from ascend_opcli.verification.standards import STANDARDS
+    from ascend_opcli.verification.standards.named import STANDARDS
 
     if signature is not None and op is None:
         raise UsageError("--signature goes with --op, the operator that it declares")

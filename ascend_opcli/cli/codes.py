@@ -9,7 +9,7 @@ import typer
 from ascend_opcli.cli.options import Debug, Product, Signatures
 
 if TYPE_CHECKING:
-    from ascend_opcli.casefile.importing.failing import Explained
+    from ascend_opcli.casefile.logs.failing import Explained
     from ascend_opcli.status.codes import ReturnCode
 
 
@@ -66,11 +66,11 @@ def _meaning(found: ReturnCode) -> None:
 
 
 def _explain(log: str, product: str | None, signature: list[str]) -> None:
-    from ascend_opcli.casefile.importing.failing import explain
+    from ascend_opcli.casefile.logs.failing import explain
     from ascend_opcli.casefile.new.write import prototypes
     from ascend_opcli.errors import ExitCode
     from ascend_opcli.reporting.wording import count_text
-    from ascend_opcli.verification.choice import check_for
+    from ascend_opcli.verification.standards.choice import check_for
 
     found = explain(log, check_standard=check_for, product=product, declared=prototypes(signature))
     for i, one in enumerate(found.failures):
@@ -87,7 +87,7 @@ def _explain(log: str, product: str | None, signature: list[str]) -> None:
 
 
 def _failure(one: Explained) -> None:
-    from ascend_opcli.operators.contract import said_by
+    from ascend_opcli.operators.contract.rules import said_by
     from ascend_opcli.status.codes import UnknownCode, describe, lookup
     from ascend_opcli.status.trace import family
 

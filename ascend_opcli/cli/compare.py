@@ -39,12 +39,12 @@ def compare(
 ) -> None:
     """Judge two saved tensors as the output of an operator and its golden."""
     from ascend_opcli.reporting import compare as report_of
-    from ascend_opcli.verification import standards
     from ascend_opcli.verification.saved import compare_saved
+    from ascend_opcli.verification.standards import named
 
-    every = standard == standards.ALL
+    every = standard == named.ALL
     try:
-        choice = standards.parse(standard) if standard is not None and not every else None
+        choice = named.parse(standard) if standard is not None and not every else None
         report = compare_saved(
             actual,
             expected,

@@ -52,7 +52,7 @@ def show_operator(
     """Show one operator: signature, a case, parameters, products, contract, who can judge it, divergences."""
     from ascend_opcli.casefile.new.text import skeleton
     from ascend_opcli.operators.catalog import find
-    from ascend_opcli.operators.catalogued import documented
+    from ascend_opcli.operators.documents.catalogued import documented
     from ascend_opcli.reporting.operators import show_lines
 
     operator = find(name)

@@ -230,8 +230,8 @@ def run(
     from ascend_opcli.execution.select import matcher, with_tags
     from ascend_opcli.operators.products import DEFAULT_PRODUCT
     from ascend_opcli.operators.products import product as product_named
-    from ascend_opcli.verification import standards
-    from ascend_opcli.verification.choice import check_for
+    from ascend_opcli.verification.standards import named
+    from ascend_opcli.verification.standards.choice import check_for
 
     begun = time.perf_counter()
     if models is not None and not models.is_dir():
@@ -251,9 +251,9 @@ def run(
         issue=issue,
     )
     home = _usage(product_named, product) if product else DEFAULT_PRODUCT
-    all_standards = standard == standards.ALL
+    all_standards = standard == named.ALL
     standard = None if all_standards else standard
-    override = _usage(standards.parse, standard) if standard is not None and op is None else None
+    override = _usage(named.parse, standard) if standard is not None and op is None else None
     others = {"--backend": backend is not Backend.AUTO, "--opp": opp is not None, "--in-process": in_process}
     serving = foreign(
         candidate,

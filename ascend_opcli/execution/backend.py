@@ -16,11 +16,11 @@ import numpy as np
 from ascend_opcli.backends import host
 from ascend_opcli.execution.by_type import kernel_of
 from ascend_opcli.model import Call, Case, Outcome, StandardChoice
-from ascend_opcli.operators.contract import Refusal, predict, unchecked
+from ascend_opcli.operators.contract.rules import Refusal, predict, unchecked
+from ascend_opcli.operators.documents.twins import KernelCall
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
 from ascend_opcli.operators.products import product as product_named
-from ascend_opcli.operators.twins import KernelCall
 
 if TYPE_CHECKING:
     from ascend_opcli.backends.candidate.candidate import Options as CandidateOptions

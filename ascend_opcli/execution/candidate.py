@@ -10,12 +10,12 @@ from ascend_opcli.backends.candidate.probe import Way, other_inputs
 from ascend_opcli.execution.backend import differs, repeated
 from ascend_opcli.execution.shortcuts import Shortcuts, unmoved, wrong_outputs
 from ascend_opcli.model import Again, Call, Case, Outcome, StandardChoice, Verdict
-from ascend_opcli.operators.call import with_result_shapes
-from ascend_opcli.operators.contract import predict, unchecked
-from ascend_opcli.operators.derived import DataFailure
-from ascend_opcli.operators.fitting import ReferenceFailure
+from ascend_opcli.operators.contract.rules import predict, unchecked
 from ascend_opcli.operators.operator import Operator
-from ascend_opcli.verification.second import Goldens, failed_outputs, fault
+from ascend_opcli.reference.call import with_result_shapes
+from ascend_opcli.reference.derived import DataFailure
+from ascend_opcli.reference.fitting import ReferenceFailure
+from ascend_opcli.verification.second_call import Goldens, failed_outputs, fault
 
 INVENTED = "the numbers of the case in reverse order"
 NEXT_SEED = "on inputs of the next seed"

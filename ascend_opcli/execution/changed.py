@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Argument, Case, FromFile, TensorSpec
-from ascend_opcli.operators.custom import is_code
 from ascend_opcli.operators.operator import snake
+from ascend_opcli.reference.resolve import is_code
 
 STDIN = "-"
 MAX_BYTES = 2**26

@@ -14,12 +14,12 @@ import numpy as np
 from ascend_opcli.errors import CaseFileError, SurroundingsError, UsageError
 from ascend_opcli.execution.memory import too_large
 from ascend_opcli.model import Call, Case, TensorSpec
-from ascend_opcli.operators.call import make_call
-from ascend_opcli.operators.custom import operator_of
-from ascend_opcli.operators.evaluate import golden
-from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.evaluate import golden
+from ascend_opcli.reference.fitting import ReferenceFailure
+from ascend_opcli.reference.resolve import operator_of
 from ascend_opcli.tensors import exchange
 from ascend_opcli.verification.rows import expected_values
 

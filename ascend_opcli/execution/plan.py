@@ -16,8 +16,8 @@ from ascend_opcli.casefile.negatives import negatives
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Case
 from ascend_opcli.operators.catalog import UnknownOperator, find
-from ascend_opcli.operators.custom import resolve
 from ascend_opcli.operators.operator import Operator, snake
+from ascend_opcli.reference.resolve import resolve
 
 if TYPE_CHECKING:
     from ascend_opcli.backends.cann.discovery import Headers

@@ -35,8 +35,8 @@ from ascend_opcli.model import (
     TensorSpec,
     Values,
 )
-from ascend_opcli.operators.code import parts
-from ascend_opcli.operators.custom import is_code
+from ascend_opcli.reference.code import parts
+from ascend_opcli.reference.resolve import is_code
 from ascend_opcli.tensors import files, layout
 from ascend_opcli.tensors.data import generate
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, widen

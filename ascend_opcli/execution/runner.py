@@ -16,19 +16,19 @@ from ascend_opcli.execution.backend import Executor, Host, product_of, running_c
 from ascend_opcli.execution.by_type import obstacle as obstacle_of_way
 from ascend_opcli.execution.memory import available_bytes, too_large
 from ascend_opcli.execution.written import Given
+from ascend_opcli.expression.language import memory_bound
 from ascend_opcli.model import Call, Case, Outcome, Result, StandardChoice, Timings, Verdict, Word
-from ascend_opcli.operators.call import make_call, with_result_shapes
-from ascend_opcli.operators.contract import Refusal, predict
-from ascend_opcli.operators.custom import operator_of
-from ascend_opcli.operators.derived import DataFailure
-from ascend_opcli.operators.evaluate import Golden, golden
-from ascend_opcli.operators.expression import memory_bound
-from ascend_opcli.operators.fitting import ReferenceFailure, UndefinedResult
-from ascend_opcli.operators.heard import heard
-from ascend_opcli.operators.in_blocks import host_outputs, obstacle, streamed_call, streamed_golden
+from ascend_opcli.operators.contract.rules import Refusal, predict
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
-from ascend_opcli.verification.earlier import Earlier
+from ascend_opcli.reference.blocks import host_outputs, obstacle, streamed_call, streamed_golden
+from ascend_opcli.reference.call import make_call, with_result_shapes
+from ascend_opcli.reference.derived import DataFailure
+from ascend_opcli.reference.evaluate import Golden, golden
+from ascend_opcli.reference.fitting import ReferenceFailure, UndefinedResult
+from ascend_opcli.reference.heard import heard
+from ascend_opcli.reference.resolve import operator_of
+from ascend_opcli.verification.earlier_outputs import Earlier
 from ascend_opcli.verification.verdict import apply_known_issue, judge_outputs, judge_status
 
 

@@ -13,18 +13,19 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Again, Call, Case, Outcome, StandardChoice, TensorSpec
-from ascend_opcli.operators.call import make_call
-from ascend_opcli.operators.choices import Held, held
-from ascend_opcli.operators.derived import DataFailure
+from ascend_opcli.operators.declare.choices import Held
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.choices import held
+from ascend_opcli.reference.derived import DataFailure
 from ascend_opcli.tensors.dtypes import round_to
 from ascend_opcli.tensors.exchange import members, tensors
 from ascend_opcli.tensors.hashing import array_digest
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.flat import take
+from ascend_opcli.verification.compare.flat import take
 from ascend_opcli.verification.judge import judge_output
-from ascend_opcli.verification.second import Goldens
-from ascend_opcli.verification.standards import default_for
+from ascend_opcli.verification.second_call import Goldens
+from ascend_opcli.verification.standards.named import default_for
 
 KEPT = 4096
 """Outputs of earlier calls whose hashes are remembered; the oldest go first."""

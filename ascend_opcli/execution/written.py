@@ -14,7 +14,7 @@ from ascend_opcli.model import Call, Case, Outcome
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors import exchange
 from ascend_opcli.tensors.returned import NoResult, Results, given_outputs, read_outputs
-from ascend_opcli.verification.second import Goldens
+from ascend_opcli.verification.second_call import Goldens
 
 NAME = "outputs"
 

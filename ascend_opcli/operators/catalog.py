@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from importlib import import_module
+from pkgutil import iter_modules
 
 from ascend_opcli.errors import UsageError, did_you_mean
-from ascend_opcli.operators import by_type, catalogued, packages
+from ascend_opcli.operators import families, packages
+from ascend_opcli.operators.documents import by_type, catalogued
 from ascend_opcli.operators.operator import Operator, snake
+
+# Families whose contracts are written out: found without importing the others.
+WITH_CONTRACTS = ("activation_gradients", "batch_norms", "logits", "mixed_precision")
 
 
 class UnknownOperator(UsageError):
@@ -16,66 +22,19 @@ class UnknownOperator(UsageError):
 @lru_cache(maxsize=1)
 def _with_contracts() -> dict[str, Operator]:
     """The operators with hand-written contracts, by short name: few, and quick to import."""
-    from ascend_opcli.operators import activation, amp, loss, norm
-
-    return {op.short_name: op for family in (activation, amp, loss, norm) for op in family.OPERATORS}
+    return {op.short_name: op for family in WITH_CONTRACTS for op in _of_family(family)}
 
 
 @lru_cache(maxsize=1)
 def operators() -> dict[str, Operator]:
     """Every operator with a reference of ours, by aclnn name, in alphabetical order."""
-    from ascend_opcli.operators import (
-        activations,
-        arithmetic,
-        class_losses,
-        comparison,
-        decompositions,
-        draws,
-        elementwise,
-        fills,
-        foreach,
-        fused_products,
-        indexing,
-        layout,
-        losses,
-        margins,
-        matmul,
-        normalised,
-        norms,
-        optimisers,
-        ordering,
-        pooling,
-        quantisation,
-        quantisation_by_data,
-        quantised_matmul,
-        quantised_norms,
-        reductions,
-        renorms,
-        softmax,
-        uniques,
-        windows,
-    )
-
-    families = (
-        *(activations, arithmetic, comparison, elementwise, fills, foreach, losses, margins),
-        *(decompositions, draws),
-        *(class_losses, fused_products, indexing, layout, matmul, normalised, norms, optimisers, ordering),
-        *(
-            pooling,
-            quantisation,
-            quantisation_by_data,
-            quantised_matmul,
-            quantised_norms,
-            reductions,
-            renorms,
-            softmax,
-            uniques,
-            windows,
-        ),
-    )
-    found = {op.name: op for family in families for op in family.OPERATORS}
-    found |= {op.name: op for op in _with_contracts().values()}
+    found = {op.name: op for module in iter_modules(families.__path__) for op in _of_family(module.name)}
     return dict(sorted(found.items()))
+
+
+def _of_family(name: str) -> tuple[Operator, ...]:
+    """What a module of the families declares; nothing where it only helps others."""
+    return getattr(import_module(f"{families.__name__}.{name}"), "OPERATORS", ())
 
 
 @lru_cache(maxsize=1)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ascend_opcli.errors import UsageError, did_you_mean
-from ascend_opcli.operators import catalogued
 from ascend_opcli.operators.catalog import of_packages, operators
+from ascend_opcli.operators.documents import catalogued
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import product as product_named
 from ascend_opcli.tensors.dtypes import canonical

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ascend_opcli.model import Argument, Attribute, Data, Fill, Generator, Shape, TensorSpec
-from ascend_opcli.operators.formats import following, usual
+from ascend_opcli.operators.contract.formats import following, usual
 from ascend_opcli.operators.products import PRODUCTS
 from ascend_opcli.operators.signature import Signature, parse
 from ascend_opcli.tensors.layout import is_shape, resolve
@@ -18,7 +18,7 @@ from ascend_opcli.tensors.layout import is_shape, resolve
 if TYPE_CHECKING:
     import numpy as np
 
-    from ascend_opcli.operators.contract import Rule, Variation
+    from ascend_opcli.operators.contract.rules import Rule, Variation
 
 Arguments = Mapping[str, Argument]
 Default = bool | int | float | str | tuple[bool | int | float, ...]
@@ -77,7 +77,7 @@ class Operator:
     for which both sides of a threshold are right, and the values of the other side; they are those of the output
     ``either_of``, of every output where that is None. ``holds`` says what must hold of outputs that are defined up to a
     choice: it is told what the reference is, by ``got`` the outputs of a call and by ``golden`` those of the reference,
-    and gives a :class:`.choices.Held` for each thing. ``flat_like`` names inputs that the kernel reads as flat
+    and gives a :class:`.declare.choices.Held` for each thing. ``flat_like`` names inputs that the kernel reads as flat
     memory of another's size. ``sample_shape`` and ``sample_attributes``
     make an ordinary call of it. ``formats`` are those that the documents list for a tensor. ``operations`` and
     ``moved`` count what a call does and the bytes that it touches, where :mod:`cost` cannot know. ``generic`` marks a

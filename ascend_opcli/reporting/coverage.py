@@ -4,7 +4,7 @@ The rules are those of opbase's ``experimental_standard.md``: every combination 
 attributes; dimensions 2^k and 2^k - 1 in [1, 2^20], at most 2^31 elements; half of the inputs uniform in
 [-5, 5], half normal with mu in [-5, 5] and sigma in [0.1, 2]; empty tensors, [1], the lower and the upper
 border of the dtype, nan, inf, -inf and [-inf, inf]. What there is to combine is what the operator supports,
-see :mod:`ascend_opcli.operators.supported`.
+see :mod:`ascend_opcli.operators.documents.supported`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any
 
 from ascend_opcli.model import Attribute, Case, Data, Fill, FromFile, Generator, Number, TensorSpec, Values
 from ascend_opcli.operators.catalog import UnknownOperator, find
-from ascend_opcli.operators.contract import predict
+from ascend_opcli.operators.contract.rules import predict
+from ascend_opcli.operators.documents.supported import Support, supported
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
-from ascend_opcli.operators.supported import Support, supported
 from ascend_opcli.reporting.wording import number_text
 from ascend_opcli.tensors.dtypes import DTYPES, float_format
 

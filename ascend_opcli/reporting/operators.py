@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from ascend_opcli import status as codes
-from ascend_opcli.operators import by_type, kernels
-from ascend_opcli.operators.catalogued import Documented, Entry
-from ascend_opcli.operators.facts import SOURCE, UNSEEN, Facts, facts_of
+from ascend_opcli.operators.documents import by_type, registrations
+from ascend_opcli.operators.documents.catalogued import Documented, Entry
+from ascend_opcli.operators.documents.facts import SOURCE, UNSEEN, Facts, facts_of
 from ascend_opcli.operators.listing import Listed, Listing
 from ascend_opcli.operators.operator import TYPE, Operator, snake
 from ascend_opcli.operators.products import PRODUCTS
@@ -166,7 +166,7 @@ def _status_codes(entry: Entry) -> Iterator[str]:
 
 def _registrations(operator: Operator) -> Iterator[str]:
     kernel = operator.name.removeprefix(TYPE).removeprefix("aclnn")
-    found = kernels.registrations(kernel)
+    found = registrations.registrations(kernel)
     if not found:
         return
     yield ""

@@ -8,14 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from ascend_opcli.model import Call, Shape, StandardChoice
-from ascend_opcli.operators.evaluate import Arrays
-from ascend_opcli.operators.omissions import Axis, axes, corner, lengths
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.reference.evaluate import Arrays
+from ascend_opcli.reference.omissions import Axis, axes, corner, lengths
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import round_to
+from ascend_opcli.verification.compare.whole_output import judged
 from ascend_opcli.verification.judge import as_compared
-from ascend_opcli.verification.standards import make
-from ascend_opcli.verification.whole import judged
+from ascend_opcli.verification.standards.named import make
 
 
 class Ends:

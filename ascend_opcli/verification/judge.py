@@ -10,13 +10,13 @@ from ascend_opcli.model import Alternative, Census, Element, Number, OutputRepor
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import numpy_dtype, spacing
 from ascend_opcli.tensors.flat import spread
-from ascend_opcli.verification.choice import of_class
-from ascend_opcli.verification.elements import figures
-from ascend_opcli.verification.flat import rounded, take
-from ascend_opcli.verification.metrics import Metrics, Patches
-from ascend_opcli.verification.standards import SELECTS, STANDARDS, Standard, covers, make
-from ascend_opcli.verification.trust import passes_anyway, weak_answers
-from ascend_opcli.verification.whole import judged
+from ascend_opcli.verification.compare.elements import figures
+from ascend_opcli.verification.compare.flat import rounded, take
+from ascend_opcli.verification.compare.metrics import Metrics, Patches
+from ascend_opcli.verification.compare.whole_output import judged
+from ascend_opcli.verification.standards.choice import of_class
+from ascend_opcli.verification.standards.named import SELECTS, STANDARDS, Standard, covers, make
+from ascend_opcli.verification.weak_answers import passes_anyway, weak_answers
 from ascend_opcli.verification.wording import reason
 
 TRUSTED_FROM = 8

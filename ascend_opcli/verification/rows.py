@@ -10,17 +10,18 @@ import numpy as np
 
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Call, Case, Fill, FromFile, Outcome, StandardChoice, TensorSpec, Values
-from ascend_opcli.operators.choices import Held, held
-from ascend_opcli.operators.evaluate import Golden
-from ascend_opcli.operators.fitting import ReferenceFailure
+from ascend_opcli.operators.declare.choices import Held
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.reference.choices import held
+from ascend_opcli.reference.evaluate import Golden
+from ascend_opcli.reference.fitting import ReferenceFailure
 from ascend_opcli.tensors import files
 from ascend_opcli.tensors.data import generate, literals, not_held
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, widen
 from ascend_opcli.tensors.flat import Streamed
-from ascend_opcli.verification import selects
-from ascend_opcli.verification.choice import choose
-from ascend_opcli.verification.standards import default_for
+from ascend_opcli.verification.standards import selects
+from ascend_opcli.verification.standards.choice import choose
+from ascend_opcli.verification.standards.named import default_for
 
 ARRAYS = (np.ndarray, Streamed)
 

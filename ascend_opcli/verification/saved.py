@@ -12,11 +12,11 @@ from ascend_opcli.model import OutputReport, Shape, StandardChoice
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import name_of
 from ascend_opcli.tensors.saved import opened
-from ascend_opcli.verification.choice import check_for
 from ascend_opcli.verification.diagnosis.diagnose import diagnose
 from ascend_opcli.verification.judge import as_compared, judge_and_locate, side_by_side
-from ascend_opcli.verification.selects import settled
-from ascend_opcli.verification.standards import SELECTS, default_for, needs_input
+from ascend_opcli.verification.standards.choice import check_for
+from ascend_opcli.verification.standards.named import SELECTS, default_for, needs_input
+from ascend_opcli.verification.standards.selects import settled
 
 
 def compare_saved(

@@ -9,10 +9,10 @@ import numpy as np
 
 from ascend_opcli.errors import OpcliError
 from ascend_opcli.model import Call, OutputReport
-from ascend_opcli.operators.evaluate import golden
-from ascend_opcli.operators.fitting import ReferenceFailure
+from ascend_opcli.operators.families.quantised import nudged
 from ascend_opcli.operators.operator import Operator
-from ascend_opcli.operators.quantised import nudged
+from ascend_opcli.reference.evaluate import golden
+from ascend_opcli.reference.fitting import ReferenceFailure
 from ascend_opcli.verification.overflow import Places
 
 FEW = 0.03

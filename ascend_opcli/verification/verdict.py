@@ -24,16 +24,16 @@ from ascend_opcli.model import (
     Verdict,
     Word,
 )
-from ascend_opcli.operators.evaluate import Golden
-from ascend_opcli.operators.fitting import ReferenceFailure
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.reference.evaluate import Golden
+from ascend_opcli.reference.fitting import ReferenceFailure
 from ascend_opcli.status.message_pattern import pattern
 from ascend_opcli.tensors.dtypes import spacing
 from ascend_opcli.tensors.flat import Streamed
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.earlier import Earlier
+from ascend_opcli.verification.compare.flat import take
+from ascend_opcli.verification.earlier_outputs import Earlier
 from ascend_opcli.verification.ends import Ends
-from ascend_opcli.verification.flat import take
 from ascend_opcli.verification.judge import (
     as_compared,
     judge_and_locate,
@@ -43,9 +43,9 @@ from ascend_opcli.verification.judge import (
 )
 from ascend_opcli.verification.overflow import together
 from ascend_opcli.verification.rows import ARRAYS, rows
-from ascend_opcli.verification.standards import SELECTS
+from ascend_opcli.verification.standards.named import SELECTS
 from ascend_opcli.verification.steps import with_steps
-from ascend_opcli.verification.third import ThirdParty
+from ascend_opcli.verification.third_party import ThirdParty
 
 SUCCESS = ExpectedStatus(codes.SUCCESS, Phase.ONE)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ascend_opcli.verification.metrics import Metrics
-from ascend_opcli.verification.standards import Standard, number
+from ascend_opcli.verification.compare.metrics import Metrics
+from ascend_opcli.verification.standards.named import Standard, number
 
 
 def failures(metrics: Metrics, standard: Standard) -> list[str]:

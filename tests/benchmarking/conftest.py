@@ -16,8 +16,8 @@ import pytest
 from ascend_opcli.backends import host
 from ascend_opcli.benchmarking.benches import About, How
 from ascend_opcli.model import Case, HostTimes, Outcome
-from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.reference.call import make_call
 from tests.backends.conftest import cann as cann  # the fixture
 from tests.simulated_cann.build import CannRoot, env
 

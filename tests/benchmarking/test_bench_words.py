@@ -23,7 +23,7 @@ from ascend_opcli.model import Case, Measurement, Outcome, Phase, Speed, Timed
 from ascend_opcli.operators.catalog import operators
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import PRODUCTS
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 from tests.benchmarking.conftest import Scripted, Ticks
 from tests.conftest import CaseFile
 

@@ -21,7 +21,7 @@ from ascend_opcli.casefile.new.calls import product_for
 from ascend_opcli.errors import ExitCode, UsageError
 from ascend_opcli.model import Measurement, Outcome, Speed, Timed
 from ascend_opcli.operators.catalog import find, operators
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 from tests.benchmarking.conftest import Scripted, Ticks
 from tests.conftest import ROOT, CaseFile
 

@@ -184,7 +184,7 @@ FALLBACK = """
     from ascend_opcli.backends.cann.worker import Session
     from ascend_opcli.benchmarking.ladder import Wanted, of_operator
     from ascend_opcli.operators.catalog import find
-    from ascend_opcli.verification.choice import check_for
+    from ascend_opcli.verification.standards.choice import check_for
 
     real = libraries.Libraries.meta
     refused = []

@@ -66,7 +66,7 @@ LEAKS = """
     from ascend_opcli.backends.cann.worker import Session
     from ascend_opcli.benchmarking.ladder import Wanted, of_operator
     from ascend_opcli.operators.catalog import find
-    from ascend_opcli.verification.choice import check_for
+    from ascend_opcli.verification.standards.choice import check_for
 
     (rung,) = of_operator(Wanted("elu_backward", ["4x64"], ["float32"]), sizes=(), product="atlas_inference",
                           check_standard=check_for)

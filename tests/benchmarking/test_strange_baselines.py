@@ -18,7 +18,7 @@ from ascend_opcli.benchmarking.ladder import Rung, Wanted
 from ascend_opcli.benchmarking.measure import Settings, measure
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Measurement, Speed
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 from tests.benchmarking.conftest import Scripted, Ticks
 
 HERE = {"backend": "host", "cpu": "one"}

@@ -11,7 +11,7 @@ from typing import Any
 
 from ascend_opcli.casefile.loader import load_file
 from ascend_opcli.model import Case
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 
 Write = Callable[[str, str], Path]
 

@@ -693,7 +693,7 @@ def test_an_operator_in_which_nothing_is_declared(monkeypatch: pytest.MonkeyPatc
     def resolve(name: str, *, signature: str | None = None, reference: str | None = None) -> Operator:
         return mine
 
-    monkeypatch.setattr("ascend_opcli.operators.custom.resolve", resolve)
+    monkeypatch.setattr("ascend_opcli.reference.resolve.resolve", resolve)
     case = one("{dtype: float32, shape: [2], attrs: {p: 2}}", "mine")
     assert value(case, "p") == 2.0
     with pytest.raises(CaseFileError, match="p of aclnnMine has no default: write a value under attrs"):

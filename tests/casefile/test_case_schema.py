@@ -20,8 +20,8 @@ from ascend_opcli.errors import CaseFileError
 from ascend_opcli.operators.catalog import find
 from ascend_opcli.status import all_codes
 from ascend_opcli.tensors.dtypes import canonical, spellings
-from ascend_opcli.verification.choice import check_for
-from ascend_opcli.verification.standards import STANDARDS
+from ascend_opcli.verification.standards.choice import check_for
+from ascend_opcli.verification.standards.named import STANDARDS
 from tests.conftest import ROOT, CaseFile, Opcli
 
 SHIPPED = sorted((ROOT / "cases").glob("*.yaml"))

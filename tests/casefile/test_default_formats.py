@@ -16,9 +16,9 @@ from ascend_opcli.casefile.new.text import Suite, new_file
 from ascend_opcli.casefile.show import to_yaml
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Case, TensorSpec
-from ascend_opcli.operators import catalogued
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.operators.documents import catalogued
+from ascend_opcli.verification.standards.choice import check_for
 from tests.conftest import Opcli
 
 RANK = {"NCL": 3, "NCHW": 4, "NCDHW": 5, "NHWC": 4, "NDHWC": 5}

@@ -12,10 +12,10 @@ import pytest
 from ascend_opcli.casefile.loader import load_text
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.model import Case, Tensor
-from ascend_opcli.operators.call import make_call
-from ascend_opcli.operators.custom import operator_of
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.resolve import operator_of
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 from tests.conftest import CaseFile, Opcli
 
 MIX = (

@@ -12,8 +12,8 @@ from foreign_files import csv_text, loaded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ascend_opcli.casefile.importing.literals import parse
-from ascend_opcli.casefile.importing.texts import without_comments
+from ascend_opcli.casefile.files.literals import parse
+from ascend_opcli.casefile.files.texts import without_comments
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.model import Case
 

@@ -13,8 +13,8 @@ from foreign_files import add_case, atk_case, atk_input, atk_text, loaded
 
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.model import Attribute, Case, Fill, Generator, TensorSpec
-from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.catalog import find
+from ascend_opcli.reference.call import make_call
 from ascend_opcli.tensors.dtypes import DTYPES, widen
 from ascend_opcli.tensors.layout import view
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ascend_opcli.casefile.importing import logs
-from ascend_opcli.casefile.importing.log_lines import Line
-from ascend_opcli.casefile.importing.write import to_yaml
+from ascend_opcli.casefile.files.write import to_yaml
 from ascend_opcli.casefile.loader import load_text
+from ascend_opcli.casefile.logs import logs
+from ascend_opcli.casefile.logs.log_lines import Line
 from ascend_opcli.model import Attribute, Case, Fill, TensorSpec, Values
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 from tests.conftest import Opcli
 
 HEAD = "[I] 2026-01-01 op_plugin {} EXEC_NPU_CMD stream_id=3, aic_num=24 aiv_num=48 with task_queue = 1"
@@ -328,7 +328,7 @@ def test_a_file_without_calls_is_one_sentence(tmp_path: Path, opcli: Opcli, data
 def test_a_log_above_the_limit_is_refused(
     tmp_path: Path, opcli: Opcli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ascend_opcli.casefile.importing.log_lines.MAX_LOG", 1000)
+    monkeypatch.setattr("ascend_opcli.casefile.logs.log_lines.MAX_LOG", 1000)
     path = tmp_path / "a.log"
     path.write_text("x" * 5000, "utf-8")
     done = opcli("cases", "import", path)

@@ -452,8 +452,8 @@ def test_any_entry_is_a_case_with_a_reason(tmp_path: Path, name: str, entry: Any
 
 
 def values_of(case: Case, name: str) -> Any:
-    from ascend_opcli.operators.call import make_call
-    from ascend_opcli.operators.custom import operator_of
+    from ascend_opcli.reference.call import make_call
+    from ascend_opcli.reference.resolve import operator_of
     from ascend_opcli.tensors.layout import view
 
     operator = operator_of(case, allow_code=False)

@@ -13,10 +13,10 @@ from foreign_files import csv_text, loaded
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ascend_opcli.casefile.importing.literals import parse
+from ascend_opcli.casefile.files.literals import parse
 from ascend_opcli.model import Attribute, Case, Fill, Generator, TensorSpec
-from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.catalog import find
+from ascend_opcli.reference.call import make_call
 from ascend_opcli.tensors.layout import view
 
 INF, NAN = math.inf, math.nan

@@ -13,7 +13,7 @@ import pytest
 
 from ascend_opcli.casefile.loader import load_file
 from ascend_opcli.errors import CaseFileError
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 from tests.conftest import ROOT, CaseFile, Opcli
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

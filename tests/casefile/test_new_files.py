@@ -21,10 +21,10 @@ from ascend_opcli.casefile.new.pairwise import pairwise
 from ascend_opcli.casefile.new.text import Suite, new_file
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Case, Fill, Generator, TensorSpec
-from ascend_opcli.operators import catalogued
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.operators.contract import Refusal, Unsettled, predict
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.operators.contract.rules import Refusal, Unsettled, predict
+from ascend_opcli.operators.documents import catalogued
+from ascend_opcli.verification.standards.choice import check_for
 from tests.conftest import CaseFile, Opcli
 
 SOME = (

@@ -11,7 +11,7 @@ from ascend_opcli.casefile.new.text import Suite, new_file
 from ascend_opcli.execution.runner import Settings, run_cases
 from ascend_opcli.model import Word
 from ascend_opcli.operators.catalog import find, operators
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 
 REDUCING = [o.short_name for o in operators().values() if o.reference is not None and not o.elementwise]
 KNOWN = (

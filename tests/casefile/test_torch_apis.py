@@ -10,11 +10,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from ascend_opcli.casefile.importing import torch_apis  # noqa: E402
-from ascend_opcli.casefile.importing.torch_apis import Mismatch, table  # noqa: E402
+from ascend_opcli.casefile.files import torch_apis  # noqa: E402
+from ascend_opcli.casefile.files.torch_apis import Mismatch, table  # noqa: E402
 from ascend_opcli.execution.runner import Settings, run_cases  # noqa: E402
 from ascend_opcli.model import Word  # noqa: E402
-from ascend_opcli.operators import catalogued  # noqa: E402
+from ascend_opcli.operators.documents import catalogued  # noqa: E402
 from tests.casefile.foreign_files import loaded  # noqa: E402
 from tests.casefile.msprobe_dumps import Dump  # noqa: E402
 from tests.casefile.torch_calls import Call, calls  # noqa: E402

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ascend_opcli.casefile.importing.torch_apis import table
+from ascend_opcli.casefile.files.torch_apis import table
 
 
 def t(*shape: int, low: float = -2.0, high: float = 2.0, seed: int = 0, dtype: Any = torch.float32) -> Any:

@@ -14,8 +14,8 @@ from unittest import mock
 import numpy as np
 
 from ascend_opcli.model import Attribute, Call, Tensor, TensorSpec
-from ascend_opcli.operators import evaluate
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.reference import evaluate
 from ascend_opcli.tensors.dtypes import round_to
 from ascend_opcli.tensors.layout import resolve, view
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from ascend_opcli.casefile.discover import find
-from ascend_opcli.casefile.importing.write import to_yaml
+from ascend_opcli.casefile.files.write import to_yaml
 from ascend_opcli.casefile.loader import load_file, load_text
 from ascend_opcli.execution.runner import Settings, run_cases
 from ascend_opcli.model import Case, TensorSpec, Word
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 from tests.conftest import ROOT
 
 CORPUS = Path(os.environ.get("OPCLI_CORPUS") or ROOT.parent / "shared" / "corpus")

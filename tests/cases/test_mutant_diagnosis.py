@@ -27,12 +27,12 @@ from test_mutants import _bn, _broadcast_along_the_other_axis, _elu, _logit, _on
 
 from ascend_opcli.casefile.loader import load_text
 from ascend_opcli.model import StandardChoice, Tensor
-from ascend_opcli.operators.call import make_call
-from ascend_opcli.operators.custom import resolve
-from ascend_opcli.operators.evaluate import golden
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.evaluate import golden
+from ascend_opcli.reference.resolve import resolve
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.choice import check_for
 from ascend_opcli.verification.diagnosis import diagnose
+from ascend_opcli.verification.standards.choice import check_for
 
 LOGIT = "{op: logit_grad, cases: [{dtype: DTYPE, shape: [65, 64], attrs: {eps: 0.25}}]}"
 VIEW = (

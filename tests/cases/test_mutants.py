@@ -43,12 +43,12 @@ from ascend_opcli.backends import host
 from ascend_opcli.casefile.loader import load_file
 from ascend_opcli.execution import runner
 from ascend_opcli.model import Call, Case, Outcome, Tensor, TensorSpec, Word
-from ascend_opcli.operators.contract import Rule, predict
-from ascend_opcli.operators.custom import resolve as operator_named
+from ascend_opcli.operators.contract.rules import Rule, predict
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.reference.resolve import resolve as operator_named
 from ascend_opcli.tensors.dtypes import numpy_dtype, round_to
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 
 FOLDER = Path(__file__).parents[2] / "cases"
 Refuse = Callable[[Operator, Case, str], "Outcome | None"]

@@ -14,10 +14,10 @@ from ascend_opcli.casefile.negatives import ordinary_case
 from ascend_opcli.execution.runner import Settings, run_cases
 from ascend_opcli.model import Case, Result, TensorSpec, Word
 from ascend_opcli.operators.catalog import operators
-from ascend_opcli.operators.custom import resolve as operator_named
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT, PRODUCTS
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.reference.resolve import resolve as operator_named
+from ascend_opcli.verification.standards.choice import check_for
 
 ROOT = Path(__file__).parents[2]
 # Those with a contract of their own; the families' operators have tests/operators/test_family_*.py.

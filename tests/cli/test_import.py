@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ascend_opcli.casefile.importing.write import to_yaml
+from ascend_opcli.casefile.files.write import to_yaml
 from ascend_opcli.casefile.loader import load_file, load_text
 from ascend_opcli.model import Case, Where
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 
 TENSOR: dict[str, Any] = {
     "name": "",

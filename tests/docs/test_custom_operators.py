@@ -59,14 +59,14 @@ def test_a_faulty_kernel_of_the_example_is_seen(
 
 
 def test_every_function_of_the_language_is_named_and_no_other() -> None:
-    from ascend_opcli.operators.expression_functions import FUNCTIONS
+    from ascend_opcli.expression.functions import FUNCTIONS
 
     section = DOC[DOC.index("| kind | functions |") : DOC.index("Floats arrive as")]
     assert set(re.findall(r"`(\w+)`", section)) == set(FUNCTIONS)
 
 
 def test_every_word_of_derived_data_is_named() -> None:
-    from ascend_opcli.operators import derived
+    from ascend_opcli.reference import derived
 
     for word in set(derived._KNOWN) - set(derived.FUNCTIONS):
         assert f"`{word}(" in CASES, word

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ascend_opcli.casefile.importing import manifest
-from ascend_opcli.casefile.importing.torch_apis import table
+from ascend_opcli.casefile.files import manifest
+from ascend_opcli.casefile.files.torch_apis import table
 from tests.conftest import ROOT, CaseFile, Opcli
 
 PAGE = (ROOT / "docs" / "dumps.md").read_text("utf-8")

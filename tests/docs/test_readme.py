@@ -63,7 +63,7 @@ def test_the_two_commands_are_what_ci_runs() -> None:
 
 def test_the_standards_and_exit_codes_are_the_products() -> None:
     from ascend_opcli.errors import ExitCode
-    from ascend_opcli.verification.standards import STANDARDS
+    from ascend_opcli.verification.standards.named import STANDARDS
 
     for name in STANDARDS:
         assert f"`{name}`" in README, name

@@ -18,8 +18,8 @@ from ascend_opcli.execution.backend import Host
 from ascend_opcli.execution.memory import needed_bytes
 from ascend_opcli.execution.runner import Settings, run_case
 from ascend_opcli.model import Case, Result
-from ascend_opcli.verification.choice import check_for
-from ascend_opcli.verification.standards import STANDARDS, parse
+from ascend_opcli.verification.standards.choice import check_for
+from ascend_opcli.verification.standards.named import STANDARDS, parse
 from tests.conftest import ROOT, CaseFile, Opcli
 
 

@@ -8,26 +8,26 @@ import numpy as np
 from operator_calls import Case, Where
 
 from ascend_opcli.model import Argument, Attribute, Call, Generator, TensorSpec
-from ascend_opcli.operators import (
+from ascend_opcli.operators.contract.rules import DtypeIn, OnProduct
+from ascend_opcli.operators.families import (
     activations,
     arithmetic,
-    comparison,
+    comparisons,
     elementwise,
     fills,
     foreach,
     losses,
     margins,
 )
-from ascend_opcli.operators.call import make_call
-from ascend_opcli.operators.contract import DtypeIn, OnProduct
-from ascend_opcli.operators.evaluate import golden, host_result
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.evaluate import golden, host_result
 from ascend_opcli.tensors.layout import resolve, view
 
 FAMILIES = {
     "elementwise": elementwise,
     "arithmetic": arithmetic,
-    "comparison": comparison,
+    "comparisons": comparisons,
     "activations": activations,
     "losses": losses,
     "margins": margins,

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Argument, Attribute, Call, Case, Data, TensorSpec, Values, Where
-from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.operators.evaluate import Golden, golden, host_result
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.evaluate import Golden, golden, host_result
 from ascend_opcli.tensors.layout import resolve
 
 NAN, INF = float("nan"), float("inf")

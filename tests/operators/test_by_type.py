@@ -11,8 +11,8 @@ import pytest
 from ascend_opcli.casefile.inline import Options, format, parse
 from ascend_opcli.casefile.loader import load_file
 from ascend_opcli.casefile.show import to_yaml
-from ascend_opcli.operators import by_type, kernels
 from ascend_opcli.operators.catalog import UnknownOperator, find
+from ascend_opcli.operators.documents import by_type, registrations
 from tests.conftest import Opcli
 
 SQUARE = """
@@ -104,10 +104,10 @@ def test_wrong_parameter_names_get_the_registered_one(opcli: Opcli) -> None:
 
 
 def test_every_registered_type_is_an_operator() -> None:
-    drawn = random.Random(7).sample(kernels.names(), 150)
+    drawn = random.Random(7).sample(registrations.names(), 150)
     for kernel in (*drawn, "ApplyAdamWV2", "SquareSumAll"):
         operator = find(f"ir:{kernel}")
-        registered = by_type.leading(kernels.registrations(kernel))
+        registered = by_type.leading(registrations.registrations(kernel))
         params = {p.name: p for p in operator.signature.params}
         assert len(params) == len(operator.signature.params)
         assert {t.name for t in registered.inputs} == {

@@ -8,9 +8,9 @@ from importlib.resources import files
 import pytest
 
 from ascend_opcli.model import Attribute
-from ascend_opcli.operators import catalogued, kernels
 from ascend_opcli.operators.catalog import find, operators
-from ascend_opcli.operators.contract import Refusal, predict
+from ascend_opcli.operators.contract.rules import Refusal, predict
+from ascend_opcli.operators.documents import catalogued, registrations
 from ascend_opcli.operators.products import PRODUCTS, SOC_PRODUCTS, product
 from ascend_opcli.operators.signature import POINTER_TYPES, VALUE_TYPES
 from ascend_opcli.tensors.dtypes import DTYPES
@@ -56,13 +56,13 @@ def test_every_documented_operator_has_a_signature_that_can_be_called():
 
 
 def test_every_registration_can_be_read():
-    assert len(kernels.names()) == 1126
-    for kernel in kernels.names():
-        for registered in kernels.registrations(kernel):
+    assert len(registrations.names()) == 1126
+    for kernel in registrations.names():
+        for registered in registrations.registrations(kernel):
             assert registered.inputs or registered.outputs
             assert set(registered.products) <= set(PRODUCTS)
             for attribute in registered.attributes:
-                assert attribute.type in kernels.ATTRIBUTE_TYPES
+                assert attribute.type in registrations.ATTRIBUTE_TYPES
             for column in registered.columns():
                 assert len(column) == len(registered.inputs) + len(registered.own_outputs)
 
@@ -75,7 +75,8 @@ def test_the_words_of_socs_mean_the_products():
 
 def test_data_are_small():
     size = sum(
-        files("ascend_opcli.operators").joinpath(n).stat().st_size for n in ("catalog.json", "kernels.json")
+        files("ascend_opcli.operators.documents").joinpath(n).stat().st_size
+        for n in ("catalog.json", "kernels.json")
     )
     assert size < 1_000_000
 
@@ -113,9 +114,9 @@ def test_the_catalog_says_what_the_facts_say():
 
 def test_the_registrations_are_those_of_the_facts():
     facts = fact("op_defs.json")
-    assert sorted(facts) == sorted(kernels.names())
+    assert sorted(facts) == sorted(registrations.names())
     for kernel, theirs in facts.items():
-        ours = kernels.registrations(kernel)
+        ours = registrations.registrations(kernel)
         seen = {(tuple(r["soc"]), r["experimental"], len(r["inputs"]), len(r["attrs"])) for r in theirs}
         assert {(r.socs, r.experimental, len(r.inputs), len(r.attributes)) for r in ours} == seen
         cells = {tuple(t.get("dtypes", ())) for r in theirs for t in (*r["inputs"], *r["outputs"])}

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from operator_calls import arguments, tensor
 
 from ascend_opcli.model import Attribute, Case, Outcome, StandardChoice, Verdict, Where, Word
-from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.catalog import find, operators
-from ascend_opcli.operators.evaluate import golden, host_result
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.evaluate import golden, host_result
 from ascend_opcli.verification.verdict import judge_outputs
 
 POOL = {"kernelSize": (2,), "stride": (2,), "padding": (0,), "dilation": (1,), "ceilMode": False}

@@ -141,7 +141,8 @@ def test_a_large_interleaved_view_has_no_more_than_its_storage() -> None:
 
 
 def test_every_figure_belongs_to_an_operator_that_is_there() -> None:
-    from ascend_opcli.operators import catalogued, cost
+    from ascend_opcli.operators import cost
+    from ascend_opcli.operators.documents import catalogued
 
     there = set(catalogued.names().values())
     plain = {name.removeprefix("aclnn").removeprefix("Inplace") for name in there}

@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from operator_calls import FIVE, FLOATS, INF, NAN, arguments, call_of, identical, run, tensor, wide
 
+from ascend_opcli.expression.language import compile_expression
 from ascend_opcli.model import Attribute, Generator, Tensor, TensorSpec
 from ascend_opcli.operators.catalog import UnknownOperator, find, operators
-from ascend_opcli.operators.contract import predict
-from ascend_opcli.operators.custom import is_code, resolve, with_code
-from ascend_opcli.operators.evaluate import BLOCK, golden, host_result
-from ascend_opcli.operators.expression import compile_expression
-from ascend_opcli.operators.fitting import ReferenceFailure
+from ascend_opcli.operators.contract.rules import predict
 from ascend_opcli.operators.products import product
 from ascend_opcli.operators.signature import find as find_signature
 from ascend_opcli.operators.signature import parse
+from ascend_opcli.reference.evaluate import BLOCK, golden, host_result
+from ascend_opcli.reference.fitting import ReferenceFailure
+from ascend_opcli.reference.resolve import is_code, resolve, with_code
 
 ELEMENTWISE = ("logit_grad", "elu_backward", "threshold_backward")
 LARGE = (3, 97, 2 * BLOCK // (3 * 97) + 7)

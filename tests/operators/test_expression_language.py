@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ascend_opcli.operators.expression import STEPS, compile_expression
-from ascend_opcli.operators.expression_functions import FUNCTIONS
-from ascend_opcli.operators.expression_shapes import Described
+from ascend_opcli.expression.functions import FUNCTIONS
+from ascend_opcli.expression.language import STEPS, compile_expression
+from ascend_opcli.expression.shapes import Described
 from tests.conftest import CaseFile, Opcli
 
 A = np.arange(24, dtype=np.float64).reshape(2, 3, 4) - 7.5

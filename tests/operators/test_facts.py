@@ -11,14 +11,14 @@ import pytest
 from ascend_opcli.casefile.loader import load_text
 from ascend_opcli.casefile.new.calls import Calls, product_for, tensor
 from ascend_opcli.model import Attribute, TensorSpec
-from ascend_opcli.operators import catalogued, facts
-from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.catalog import find, operators
-from ascend_opcli.operators.contract import DOCUMENT, Rank, Refusal, predict, refusals
-from ascend_opcli.operators.evaluate import golden
-from ascend_opcli.operators.terms import UNDEFINED, promoted
+from ascend_opcli.operators.contract.rules import DOCUMENT, Rank, Refusal, predict, refusals
+from ascend_opcli.operators.contract.terms import UNDEFINED, promoted
+from ascend_opcli.operators.documents import catalogued, facts
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.evaluate import golden
 from ascend_opcli.reporting.operators import show_lines
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 from tests.conftest import ROOT
 
 SHARED = ROOT.parent / "shared" / "facts" / "contract_facts.json"

@@ -11,9 +11,9 @@ from family_calls import both, call_of, ordinary
 from operator_calls import Both, run, tensor
 
 from ascend_opcli.model import Attribute
-from ascend_opcli.operators import catalogued
-from ascend_opcli.operators.fitting import UndefinedResult
-from ascend_opcli.operators.fused_products import OPERATORS
+from ascend_opcli.operators.documents import catalogued
+from ascend_opcli.operators.families.fused_products import OPERATORS
+from ascend_opcli.reference.fitting import UndefinedResult
 
 try:
     import torch

@@ -14,11 +14,11 @@ import pytest
 
 from ascend_opcli.casefile.new.calls import Calls, filled, product_for
 from ascend_opcli.model import Case, Generator, Outcome, Where, Word
-from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.catalog import operators
-from ascend_opcli.operators.evaluate import golden, host_result
-from ascend_opcli.operators.fitting import UndefinedResult
 from ascend_opcli.operators.operator import Operator, first_spec
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.evaluate import golden, host_result
+from ascend_opcli.reference.fitting import UndefinedResult
 from ascend_opcli.tensors.dtypes import DTYPES, float_format, integer_range
 from ascend_opcli.verification.verdict import judge_outputs
 

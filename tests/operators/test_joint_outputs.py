@@ -10,9 +10,9 @@ import pytest
 from operator_calls import arguments, tensor
 
 from ascend_opcli.model import Attribute, Case, Outcome, Verdict, Where, Word
-from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.operators.evaluate import golden, host_result
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.evaluate import golden, host_result
 from ascend_opcli.verification.verdict import judge_outputs
 
 try:

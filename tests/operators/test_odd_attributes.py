@@ -13,7 +13,7 @@ from ascend_opcli.errors import CaseFileError
 from ascend_opcli.execution.runner import Settings, run_cases
 from ascend_opcli.model import Word
 from ascend_opcli.operators import catalog
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 
 NUMBERS = (-1, 0, -7, 3, 99_999_999_999)
 LISTS = ([], [-1], [-5, 3], [0, 0], [99_999_999_999], [1, 2, 3, 4, 5, 6, 7])

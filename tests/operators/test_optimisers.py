@@ -10,9 +10,9 @@ import pytest
 from family_calls import both, call_of, flat, ordinary
 from operator_calls import Both, run, tensor
 
-from ascend_opcli.operators import catalogued
-from ascend_opcli.operators.fitting import UndefinedResult
-from ascend_opcli.operators.optimisers import OPERATORS
+from ascend_opcli.operators.documents import catalogued
+from ascend_opcli.operators.families.optimisers import OPERATORS
+from ascend_opcli.reference.fitting import UndefinedResult
 
 try:
     import torch

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from operator_calls import run, tensor
 
-from ascend_opcli.operators import catalogued
-from ascend_opcli.operators.fitting import UndefinedResult
-from ascend_opcli.operators.ordering import OPERATORS
+from ascend_opcli.operators.documents import catalogued
+from ascend_opcli.operators.families.ordering import OPERATORS
+from ascend_opcli.reference.fitting import UndefinedResult
 
 try:
     import torch

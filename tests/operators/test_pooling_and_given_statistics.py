@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from operator_calls import run, tensor
 
 from ascend_opcli.model import Attribute
-from ascend_opcli.operators import catalogued, normalised, pooling, renorms
-from ascend_opcli.operators.fitting import UndefinedResult
+from ascend_opcli.operators.documents import catalogued
+from ascend_opcli.operators.families import normalised, pooling, renorms
+from ascend_opcli.reference.fitting import UndefinedResult
 
 try:
     import torch

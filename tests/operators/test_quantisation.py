@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from operator_calls import arguments, run, tensor
 
 from ascend_opcli.model import Case, Where
-from ascend_opcli.operators import (
-    catalogued,
+from ascend_opcli.operators.documents import catalogued
+from ascend_opcli.operators.families import (
     quantisation,
     quantisation_by_data,
     quantised,
     quantised_matmul,
     quantised_norms,
 )
-from ascend_opcli.operators.evaluate import golden
-from ascend_opcli.operators.fitting import UndefinedResult
+from ascend_opcli.reference.evaluate import golden
+from ascend_opcli.reference.fitting import UndefinedResult
 from ascend_opcli.tensors.dtypes import DTYPES
-from ascend_opcli.verification.choice import choose
 from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.verification.standards.choice import choose
 
 try:
     import torch

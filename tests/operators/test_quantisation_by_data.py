@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from operator_calls import arguments, call_of, run, tensor
 
-from ascend_opcli.operators import quantisation_by_data, quantised_norms
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.operators.evaluate import golden, host_result, result_shapes
-from ascend_opcli.operators.fitting import ReferenceFailure, UndefinedResult
+from ascend_opcli.operators.families import quantisation_by_data, quantised_norms
+from ascend_opcli.reference.evaluate import golden, host_result, result_shapes
+from ascend_opcli.reference.fitting import ReferenceFailure, UndefinedResult
 
 try:
     import torch

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from operator_calls import arguments, call_of, run, tensor
 
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.operators.contract import predict
-from ascend_opcli.operators.evaluate import golden
-from ascend_opcli.operators.fitting import UndefinedResult
+from ascend_opcli.operators.contract.rules import predict
+from ascend_opcli.reference.evaluate import golden
+from ascend_opcli.reference.fitting import UndefinedResult
 
 try:
     import torch

@@ -11,12 +11,12 @@ from operator_calls import arguments, call_of, tensor
 
 from ascend_opcli.casefile.new.calls import Calls, product_for, specs
 from ascend_opcli.model import Attribute, Call, Case, Where
-from ascend_opcli.operators import class_losses
-from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.catalog import find, operators
-from ascend_opcli.operators.evaluate import golden
-from ascend_opcli.operators.fitting import ReferenceFailure
+from ascend_opcli.operators.families import class_losses
 from ascend_opcli.operators.operator import Arguments, Operator
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.evaluate import golden
+from ascend_opcli.reference.fitting import ReferenceFailure
 
 
 def peak(operator: Operator, call: Call) -> tuple[Any, int]:

@@ -9,7 +9,7 @@ import pytest
 from operator_calls import tensor
 
 from ascend_opcli.model import Argument, Attribute, TensorSpec
-from ascend_opcli.operators.contract import (
+from ascend_opcli.operators.contract.rules import (
     ALL_DTYPES,
     Columns,
     DtypeIn,
@@ -25,7 +25,7 @@ from ascend_opcli.operators.contract import (
     no_private_format,
     scalar_castable,
 )
-from ascend_opcli.operators.generic import Elementwise, KernelColumns
+from ascend_opcli.operators.documents.generic import Elementwise, KernelColumns
 
 A2, A3 = "atlas_a2", "atlas_a3"
 FEW = ("float32", "float16")

@@ -15,10 +15,10 @@ import pytest
 from ascend_opcli.casefile.loader import load_text
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.execution.runner import Settings, run_cases
+from ascend_opcli.expression.functions import FUNCTIONS, distinct
+from ascend_opcli.expression.language import SMALL, compile_expression, memory_bound, sized_together
+from ascend_opcli.expression.shapes import Described
 from ascend_opcli.model import Case, Word
-from ascend_opcli.operators.expression import SMALL, compile_expression, memory_bound, sized_together
-from ascend_opcli.operators.expression_functions import FUNCTIONS, distinct
-from ascend_opcli.operators.expression_shapes import Described
 
 LARGE = {
     "numbers": "ones((2**12, 2**12))",
@@ -182,7 +182,7 @@ LONG = {
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="POSIX signals")
 @pytest.mark.parametrize("where", LONG)
 def test_a_signal_is_heard_within_a_long_call_of_numpy(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ascend_opcli.operators.heard._idle", [])
+    monkeypatch.setattr("ascend_opcli.reference.heard._idle", [])
     cases = load(f"cases: [{json.dumps(LONG[where])}]\n")
     before = set(threading.enumerate())
 

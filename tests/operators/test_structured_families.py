@@ -10,10 +10,18 @@ from family_calls import accepted, both, call_of, flat, inputs, ordinary, ordina
 from operator_calls import run, tensor
 
 from ascend_opcli.model import Attribute
-from ascend_opcli.operators import catalogued, layout, matmul, norms, reductions, softmax, structured
+from ascend_opcli.operators.declare import structured
+from ascend_opcli.operators.documents import catalogued
+from ascend_opcli.operators.families import matmul, movement, norms, reductions, softmax
 from ascend_opcli.tensors.dtypes import round_to
 
-FAMILIES = {"reductions": reductions, "softmax": softmax, "norms": norms, "layout": layout, "matmul": matmul}
+FAMILIES = {
+    "reductions": reductions,
+    "softmax": softmax,
+    "norms": norms,
+    "movement": movement,
+    "matmul": matmul,
+}
 ALL = {op.name.removeprefix("aclnn"): op for family in FAMILIES.values() for op in family.OPERATORS}
 NAN, INF = float("nan"), float("inf")
 
@@ -37,7 +45,7 @@ def golden_of(name, **given):
 
 
 def test_the_families_are_there():
-    least = {"reductions": 35, "softmax": 7, "norms": 18, "layout": 59, "matmul": 15}
+    least = {"reductions": 35, "softmax": 7, "norms": 18, "movement": 59, "matmul": 15}
     assert {name: len(family.OPERATORS) for name, family in FAMILIES.items()} == least
     assert len(ALL) == sum(least.values())
 
@@ -278,7 +286,7 @@ def test_a_mean_of_another_input_is_told():
     ],
 )  # fmt: skip
 def test_what_has_no_defined_result_is_not_judged(name, given):
-    from ascend_opcli.operators.fitting import ReferenceFailure
+    from ascend_opcli.reference.fitting import ReferenceFailure
 
     with pytest.raises(ReferenceFailure):
         called(name, **given)
@@ -618,7 +626,7 @@ def test_golden_is_torch_in_float64(name, given):
 def layout_names():
     return {
         op.name.removeprefix("aclnn")
-        for op in layout.OPERATORS
+        for op in movement.OPERATORS
         if "Pad" not in op.name and "Add" not in op.name
     }
 

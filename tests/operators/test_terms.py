@@ -8,9 +8,8 @@ import pytest
 from operator_calls import tensor
 
 from ascend_opcli.model import Argument, Attribute
-from ascend_opcli.operators.contract import can_cast
-from ascend_opcli.operators.facts import Fact
-from ascend_opcli.operators.terms import (
+from ascend_opcli.operators.contract.rules import can_cast
+from ascend_opcli.operators.contract.terms import (
     CONDITIONS,
     UNDEFINED,
     Unknown,
@@ -21,6 +20,7 @@ from ascend_opcli.operators.terms import (
     names,
     promoted,
 )
+from ascend_opcli.operators.documents.facts import Fact
 from ascend_opcli.tensors.dtypes import DTYPES
 
 X, Y = tensor("float16", None, (2, 3)), tensor("float32", None, (3,), format="NHWC")

@@ -11,9 +11,9 @@ import pytest
 from ascend_opcli.casefile.inline import Options, parse
 from ascend_opcli.errors import OpcliError
 from ascend_opcli.model import Case, TensorSpec
-from ascend_opcli.operators import kernels
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.operators.twins import KernelCall, NoKernel, _table, kernel_call
+from ascend_opcli.operators.documents import registrations
+from ascend_opcli.operators.documents.twins import KernelCall, NoKernel, _table, kernel_call
 from tests.conftest import ROOT
 
 FACTS = ROOT.parents[1] / "shared" / "facts" / "kernel_twins.json"
@@ -31,7 +31,7 @@ def test_every_name_of_the_table_is_registered() -> None:
     for aclnn, rows in _table().items():
         params = {p.name for p in find(aclnn).signature.params}
         for kernel, *rest in rows:
-            assert kernels.registrations(kernel), kernel
+            assert registrations.registrations(kernel), kernel
             if len(rest) < 2:
                 continue
             arguments, outputs = rest[:2]
@@ -41,7 +41,7 @@ def test_every_name_of_the_table_is_registered() -> None:
             assert any(
                 tensors <= {t.name for t in (*one.inputs, *one.outputs)}
                 and attributes <= {a.name for a in one.attributes}
-                for one in kernels.registrations(kernel)
+                for one in registrations.registrations(kernel)
             ), aclnn
 
 
@@ -57,7 +57,7 @@ def test_a_call_gives_every_tensor_once_and_in_the_registered_order() -> None:
         seen += 1
         orders = [
             ([t.name for t in one.inputs], [t.name for t in one.outputs])
-            for one in kernels.registrations(call.type)
+            for one in registrations.registrations(call.type)
         ]
         assert ([t.name for t in call.inputs], [t.name for t in call.outputs]) in orders
         given = {t.parameter for t in (*call.inputs, *call.outputs)} - {None}

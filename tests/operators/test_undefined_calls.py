@@ -9,7 +9,7 @@ import pytest
 from operator_calls import run, tensor
 
 from ascend_opcli.model import Attribute
-from ascend_opcli.operators.fitting import UndefinedResult
+from ascend_opcli.reference.fitting import UndefinedResult
 
 TABLE = tensor("float32", [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
 FLAT = tensor("float32", [1.0, 2.0, 3.0, 4.0])

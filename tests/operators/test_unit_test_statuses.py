@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from ascend_opcli.operators import catalogued
+from ascend_opcli.operators.documents import catalogued
 from tests.conftest import ROOT
 
 CORPUS = ROOT.parent / "shared" / "corpus" / "ut_return_codes.json"

@@ -14,11 +14,11 @@ from operator_calls import Both, arguments, run, tensor
 from operator_calls import call_of as made_call
 
 from ascend_opcli.model import Attribute
-from ascend_opcli.operators import catalogued
 from ascend_opcli.operators.catalog import find, operators
-from ascend_opcli.operators.evaluate import golden
-from ascend_opcli.operators.fitting import ReferenceFailure, UndefinedResult
-from ascend_opcli.operators.windows import OPERATORS
+from ascend_opcli.operators.documents import catalogued
+from ascend_opcli.operators.families.windows import OPERATORS
+from ascend_opcli.reference.evaluate import golden
+from ascend_opcli.reference.fitting import ReferenceFailure, UndefinedResult
 
 try:
     import torch

@@ -11,10 +11,10 @@ import pytest
 
 from ascend_opcli.model import Case, ExpectedStatus, Outcome, Phase, Where, Word
 from ascend_opcli.tensors.dtypes import round_to, widen
-from ascend_opcli.verification.elements import figures
+from ascend_opcli.verification.compare.elements import figures
+from ascend_opcli.verification.compare.metrics import measure
 from ascend_opcli.verification.judge import judge_output
-from ascend_opcli.verification.metrics import measure
-from ascend_opcli.verification.standards import make, parse
+from ascend_opcli.verification.standards.named import make, parse
 from ascend_opcli.verification.verdict import judge_status
 from tests.conftest import CaseFile, Opcli
 

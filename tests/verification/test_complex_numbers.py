@@ -11,9 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ascend_opcli.model import OutputReport
+from ascend_opcli.verification.compare.metrics import measure
 from ascend_opcli.verification.judge import judge_output
-from ascend_opcli.verification.metrics import measure
-from ascend_opcli.verification.standards import make, parse
+from ascend_opcli.verification.standards.named import make, parse
 
 NAN, INF = math.nan, math.inf
 MODULUS = {

@@ -26,17 +26,17 @@ from ascend_opcli.model import (
     Tensor,
     TensorSpec,
 )
-from ascend_opcli.operators.custom import resolve
-from ascend_opcli.operators.evaluate import golden, host_result
+from ascend_opcli.reference.evaluate import golden, host_result
+from ascend_opcli.reference.resolve import resolve
 from ascend_opcli.tensors.dtypes import numpy_dtype, round_to, widen
 from ascend_opcli.tensors.layout import resolve as laid_out
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.diagnosis import Diagnosis, diagnose
 from ascend_opcli.verification.diagnosis import table as rules
 from ascend_opcli.verification.diagnosis.diagnose import NO_PATTERN
-from ascend_opcli.verification.earlier import Earlier, Left
+from ascend_opcli.verification.earlier_outputs import Earlier, Left
 from ascend_opcli.verification.judge import judge_and_locate
-from ascend_opcli.verification.standards import parse
+from ascend_opcli.verification.standards.named import parse
 
 RNG = np.random.default_rng(20)
 EXACT = StandardChoice("exact")

@@ -10,14 +10,14 @@ import pytest
 
 from ascend_opcli.casefile.loader import load_text
 from ascend_opcli.model import Call, Case, Outcome, Tensor, Verdict, Word
-from ascend_opcli.operators.call import make_call, with_result_shapes
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.operators.custom import operator_of
-from ascend_opcli.operators.evaluate import golden, host_result
-from ascend_opcli.operators.omissions import lengths
+from ascend_opcli.reference.call import make_call, with_result_shapes
+from ascend_opcli.reference.evaluate import golden, host_result
+from ascend_opcli.reference.omissions import lengths
+from ascend_opcli.reference.resolve import operator_of
 from ascend_opcli.tensors.dtypes import round_to
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 from ascend_opcli.verification.verdict import judge_outputs
 
 Kernel = Callable[..., Any]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ascend_opcli.model import OutputReport, StandardChoice
 from ascend_opcli.tensors.dtypes import round_to
 from ascend_opcli.verification.judge import judge_output, side_by_side
-from ascend_opcli.verification.standards import make, parse
+from ascend_opcli.verification.standards.named import make, parse
 
 NAN, INF = math.nan, math.inf
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from ascend_opcli.model import StandardChoice
 from ascend_opcli.tensors.dtypes import round_to
+from ascend_opcli.verification.compare.metrics import measure
 from ascend_opcli.verification.judge import judge_output
-from ascend_opcli.verification.metrics import measure
-from ascend_opcli.verification.standards import Standard, make
+from ascend_opcli.verification.standards.named import Standard, make
 
 MANTISSA = {"float16": (10, -14, 15), "bfloat16": (7, -126, 127), "float32": (23, -126, 127)}
 MANTISSA["float64"] = (52, -1022, 1023)

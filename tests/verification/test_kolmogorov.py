@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ascend_opcli.model import OutputReport
+from ascend_opcli.verification.compare.kolmogorov import critical, distance, tail
 from ascend_opcli.verification.judge import judge_output
-from ascend_opcli.verification.kolmogorov import critical, distance, tail
-from ascend_opcli.verification.standards import parse
+from ascend_opcli.verification.standards.named import parse
 
 
 def by_definition(a: np.ndarray, b: np.ndarray) -> int:

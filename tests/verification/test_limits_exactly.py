@@ -9,11 +9,11 @@ import pytest
 
 from ascend_opcli.casefile.loader import load_text
 from ascend_opcli.model import Verdict, Word
-from ascend_opcli.verification.elements import rated
+from ascend_opcli.verification.compare.elements import rated
+from ascend_opcli.verification.compare.metrics import measure
 from ascend_opcli.verification.judge import judge_output
-from ascend_opcli.verification.metrics import measure
-from ascend_opcli.verification.standard import Standard
-from ascend_opcli.verification.standards import ecosystem_2026_04, parse
+from ascend_opcli.verification.standards.named import ecosystem_2026_04, parse
+from ascend_opcli.verification.standards.rule import Standard
 from ascend_opcli.verification.verdict import apply_known_issue
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ascend_opcli.model import OutputReport
 from ascend_opcli.verification.judge import judge_output, side_by_side
-from ascend_opcli.verification.standards import parse
+from ascend_opcli.verification.standards.named import parse
 
 NAN, INF = math.nan, math.inf
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ascend_opcli.model import Attribute, Call, Case, Outcome, TensorSpec, Values, Where, Word
-from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.operators.evaluate import golden
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.evaluate import golden
 from ascend_opcli.tensors.layout import resolve
 from ascend_opcli.verification.judge import side_by_side
 from ascend_opcli.verification.verdict import judge_outputs

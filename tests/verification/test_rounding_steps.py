@@ -10,11 +10,11 @@ import pytest
 from ascend_opcli.casefile.loader import load_text
 from ascend_opcli.casefile.new.calls import Calls, product_for
 from ascend_opcli.model import Call, Case, Outcome, Verdict, Where, Word
-from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.catalog import find, operators
-from ascend_opcli.operators.evaluate import golden, host_result
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.evaluate import golden, host_result
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.choice import check_for
+from ascend_opcli.verification.standards.choice import check_for
 from ascend_opcli.verification.verdict import judge_outputs
 
 ROUNDINGS = {"round": np.rint, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}

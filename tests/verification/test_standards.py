@@ -8,7 +8,7 @@ import pytest
 from ascend_opcli.model import StandardChoice
 from ascend_opcli.tensors.dtypes import round_to
 from ascend_opcli.verification.judge import judge_output
-from ascend_opcli.verification.standards import STANDARDS, check, default_for, make, numbers_of, parse
+from ascend_opcli.verification.standards.named import STANDARDS, check, default_for, make, numbers_of, parse
 
 
 def choice(name: str, **numbers: float) -> StandardChoice:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ascend_opcli.model import StandardChoice
 from ascend_opcli.tensors.dtypes import float_format, round_to
 from ascend_opcli.verification.judge import TRUSTED_FROM, judge_output
-from ascend_opcli.verification.standards import covers
-from ascend_opcli.verification.trust import SAMPLE, sample
+from ascend_opcli.verification.standards.named import covers
+from ascend_opcli.verification.weak_answers import SAMPLE, sample
 
 
 def weak(golden: np.ndarray, dtype: str = "float32", **keywords: object) -> tuple[str, ...]:

@@ -25,9 +25,9 @@ from ascend_opcli.backends.candidate.requests import Ran
 from ascend_opcli.backends.candidate.results import Returned, WrongResult, said, sort_out, unreadable
 from ascend_opcli.errors import did_you_mean
 from ascend_opcli.model import Attribute, Call, Outcome, Tensor, TensorSpec
-from ascend_opcli.operators.call import aliases_last
-from ascend_opcli.operators.reading import near, strays, unread
 from ascend_opcli.operators.signature import Param, Signature
+from ascend_opcli.reference.call import aliases_last
+from ascend_opcli.reference.reading import near, strays, unread
 from ascend_opcli.tensors.dtypes import round_to
 
 NAME = "candidate"

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ascend_opcli.model import Bound, Call, Case, Tensor
-from ascend_opcli.operators.call import make_call, with_derived
 from ascend_opcli.operators.signature import Signature
+from ascend_opcli.reference.call import make_call, with_derived
 from ascend_opcli.tensors.dtypes import DTYPES, round_to
 from ascend_opcli.tensors.hashing import inputs_sha256
 from ascend_opcli.tensors.layout import place, view

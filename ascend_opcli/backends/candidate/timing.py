@@ -21,8 +21,8 @@ from ascend_opcli.backends.candidate.requests import Finished, Prepare, Prepared
 from ascend_opcli.backends.candidate.results import WrongResult
 from ascend_opcli.backends.observed import POISONS
 from ascend_opcli.model import Bound, Call, Case, Derived, Generator, Outcome, Tensor, TensorSpec
-from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.signature import Signature
+from ascend_opcli.reference.call import make_call
 from ascend_opcli.tensors.dtypes import DTYPES
 from ascend_opcli.tensors.exchange import tensors
 from ascend_opcli.tensors.hashing import inputs_sha256

@@ -40,8 +40,8 @@ from ascend_opcli.backends.child import Speaker
 from ascend_opcli.backends.descendants import become_subreaper, descendants, die_with_the_parent, end_strays
 from ascend_opcli.errors import OpcliError
 from ascend_opcli.model import Call, Case, Outcome
-from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.signature import Signature
+from ascend_opcli.reference.call import make_call
 
 Announce = Any
 

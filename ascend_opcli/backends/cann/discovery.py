@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ascend_opcli.errors import CaseFileError, UsageError
-from ascend_opcli.operators.custom import resolve
 from ascend_opcli.operators.operator import snake
 from ascend_opcli.operators.signature import declarations
+from ascend_opcli.reference.resolve import resolve
 
 USUAL_ROOTS = (
     "/usr/local/Ascend/cann",

@@ -17,8 +17,8 @@ from ascend_opcli.backends.cann.runtime import AclFailure, Runtime
 from ascend_opcli.backends.observed import POISONS, both, changed, gaps, storage_bytes, values
 from ascend_opcli.backends.observed import written as written_mask
 from ascend_opcli.model import Argument, Call, Case, Outcome, Phase, Tensor, TensorSpec
-from ascend_opcli.operators.call import aliases_last
 from ascend_opcli.operators.signature import Signature
+from ascend_opcli.reference.call import aliases_last
 
 Announce = Callable[[str], None]
 """Told the step that begins, so that a crash or a hang can be pinned to it."""

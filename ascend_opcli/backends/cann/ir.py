@@ -29,8 +29,8 @@ from ascend_opcli.backends.cann.execute import (
 from ascend_opcli.backends.cann.runtime import AclFailure, Runtime
 from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.model import Call, Case, Outcome, Phase
+from ascend_opcli.operators.documents.twins import KernelCall, KernelTensors
 from ascend_opcli.operators.signature import Signature
-from ascend_opcli.operators.twins import KernelCall, KernelTensors
 from ascend_opcli.tensors.dtypes import DTYPES
 
 COMPILER = "libacl_op_compiler.so"

@@ -31,7 +31,7 @@ from ascend_opcli.backends.cann.timing_requests import Prepare, Prepared, Sample
 from ascend_opcli.backends.observed import POISONS, storage_bytes, written_after_all
 from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.model import Case, HostTimes, Outcome, Phase, TensorSpec
-from ascend_opcli.operators.call import make_call
+from ascend_opcli.reference.call import make_call
 
 UNKNOWN_L2 = 192 << 20
 """What is flushed where the device does not say: the largest second-level cache of any SoC so far."""

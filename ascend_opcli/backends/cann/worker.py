@@ -29,8 +29,8 @@ from ascend_opcli.backends.child import Speaker
 from ascend_opcli.backends.descendants import die_with_the_parent
 from ascend_opcli.errors import OpcliError
 from ascend_opcli.model import Case, Outcome
-from ascend_opcli.operators.call import make_call
 from ascend_opcli.operators.signature import Signature
+from ascend_opcli.reference.call import make_call
 
 LOG_DELAY = 0.3
 """Seconds after which CANN's log has been written."""

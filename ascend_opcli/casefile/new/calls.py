@@ -22,15 +22,15 @@ from ascend_opcli.model import (
     TensorSpec,
     Where,
 )
-from ascend_opcli.operators.call import make_call
-from ascend_opcli.operators.catalogued import Documented, Entry, documented
-from ascend_opcli.operators.contract import OnProduct, Refusal, predict, unchecked
-from ascend_opcli.operators.evaluate import golden
-from ascend_opcli.operators.fitting import ReferenceFailure
-from ascend_opcli.operators.generic import KernelColumns
+from ascend_opcli.operators.contract.rules import OnProduct, Refusal, predict, unchecked
+from ascend_opcli.operators.documents.catalogued import Documented, Entry, documented
+from ascend_opcli.operators.documents.generic import KernelColumns
 from ascend_opcli.operators.operator import Arguments, Default, Operator, first_spec
 from ascend_opcli.operators.products import DEFAULT_PRODUCT, PRODUCTS
 from ascend_opcli.operators.signature import Param
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.evaluate import golden
+from ascend_opcli.reference.fitting import ReferenceFailure
 from ascend_opcli.tensors.dtypes import DTYPES
 from ascend_opcli.tensors.layout import resolve
 

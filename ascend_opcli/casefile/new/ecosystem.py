@@ -20,7 +20,7 @@ from ascend_opcli.casefile.new.pairwise import pairwise
 from ascend_opcli.casefile.new.smoke import Commented, first_dtype
 from ascend_opcli.casefile.new.tails import tails
 from ascend_opcli.model import Shape
-from ascend_opcli.operators.formats import RANK_OF_FORMAT
+from ascend_opcli.operators.contract.formats import RANK_OF_FORMAT
 from ascend_opcli.operators.operator import Default
 from ascend_opcli.tensors.dtypes import DTYPES, float_format, integer_range
 

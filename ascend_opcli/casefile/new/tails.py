@@ -12,11 +12,11 @@ from ascend_opcli.casefile.new.calls import Calls
 from ascend_opcli.casefile.new.groups import Group, Point, case_of
 from ascend_opcli.casefile.new.smoke import Commented
 from ascend_opcli.model import Argument, Case, Derived, Shape, TensorSpec, Where
-from ascend_opcli.operators.call import make_call
-from ascend_opcli.operators.derived import DataError, DataFailure
-from ascend_opcli.operators.evaluate import golden
-from ascend_opcli.operators.fitting import ReferenceFailure
-from ascend_opcli.operators.omissions import Axis, axes, corner
+from ascend_opcli.reference.call import make_call
+from ascend_opcli.reference.derived import DataError, DataFailure
+from ascend_opcli.reference.evaluate import golden
+from ascend_opcli.reference.fitting import ReferenceFailure
+from ascend_opcli.reference.omissions import Axis, axes, corner
 from ascend_opcli.tensors.dtypes import DTYPES
 
 LONG = 67

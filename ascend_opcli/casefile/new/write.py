@@ -8,9 +8,9 @@ from pathlib import Path
 
 from ascend_opcli.casefile.loader import MAX_HEADER
 from ascend_opcli.errors import SurroundingsError, UsageError
-from ascend_opcli.operators.custom import resolve
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.signature import declarations
+from ascend_opcli.reference.resolve import resolve
 
 _DECLARED = re.compile(r"\b(aclnn\w+?)GetWorkspaceSize\s*\(", re.ASCII)
 

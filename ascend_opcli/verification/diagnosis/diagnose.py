@@ -15,9 +15,9 @@ from ascend_opcli.verification.diagnosis.evidence import Evidence
 from ascend_opcli.verification.diagnosis.finding import Finding
 from ascend_opcli.verification.diagnosis.scan import find_wrong, from_places
 from ascend_opcli.verification.diagnosis.table import AT_LEAST, BY_INPUT, WHAT, WHERE, Rule
-from ascend_opcli.verification.earlier import Left
-from ascend_opcli.verification.standard import Standard
-from ascend_opcli.verification.standards import default_for, make
+from ascend_opcli.verification.earlier_outputs import Left
+from ascend_opcli.verification.standards.named import default_for, make
+from ascend_opcli.verification.standards.rule import Standard
 
 _IN = " in {these}"
 

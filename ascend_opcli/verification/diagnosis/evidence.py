@@ -14,14 +14,14 @@ from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import float_format, part, round_to, spacing, widen
 from ascend_opcli.tensors.flat import spread
 from ascend_opcli.tensors.layout import view
+from ascend_opcli.verification.compare.elements import figures
+from ascend_opcli.verification.compare.flat import take
 from ascend_opcli.verification.diagnosis.finding import elements, percent
 from ascend_opcli.verification.diagnosis.rerun import Rerun
 from ascend_opcli.verification.diagnosis.scan import Wrong
-from ascend_opcli.verification.earlier import Left
-from ascend_opcli.verification.elements import figures
-from ascend_opcli.verification.flat import take
-from ascend_opcli.verification.standards import Standard
-from ascend_opcli.verification.trust import sample
+from ascend_opcli.verification.earlier_outputs import Left
+from ascend_opcli.verification.standards.named import Standard
+from ascend_opcli.verification.weak_answers import sample
 
 NEARLY_ALL = 0.95
 """The share of the wrong elements that an explanation must reach to be said at all."""

@@ -7,10 +7,10 @@ from collections import Counter
 import numpy as np
 
 from ascend_opcli.tensors.dtypes import round_to
+from ascend_opcli.verification.compare.flat import take
 from ascend_opcli.verification.diagnosis.evidence import NEARER, NEARLY_ALL, Evidence, wide
 from ascend_opcli.verification.diagnosis.finding import Finding, elements
 from ascend_opcli.verification.diagnosis.places import multiple
-from ascend_opcli.verification.flat import take
 
 POISONS = (0x7F, 0xA5)
 """What output buffers are filled with before a call."""

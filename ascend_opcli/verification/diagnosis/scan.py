@@ -9,9 +9,9 @@ import numpy as np
 
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import float_format, round_to, widen
-from ascend_opcli.verification.elements import figures, wide_golden
-from ascend_opcli.verification.flat import Flat
-from ascend_opcli.verification.standards import Standard
+from ascend_opcli.verification.compare.elements import figures, wide_golden
+from ascend_opcli.verification.compare.flat import Flat
+from ascend_opcli.verification.standards.named import Standard
 
 BLOCK = 1 << 15
 """Elements of a block: its float64 temporaries stay in the second-level cache."""

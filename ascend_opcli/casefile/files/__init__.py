@@ -1,0 +1,1 @@
+"""Case files of other tools: ATK JSON, TTK CSV, msopst JSON, dumps; one module a format."""

@@ -1,0 +1,1 @@
+"""Calls found in logs of op-plugin and CANN."""

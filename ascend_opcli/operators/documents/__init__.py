@@ -1,0 +1,1 @@
+"""What documents, registrations and sources say of every operator, with or without a reference."""

@@ -1,0 +1,1 @@
+"""The mathematics: one module a family. A module lists its operators in OPERATORS."""

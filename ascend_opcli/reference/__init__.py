@@ -1,0 +1,1 @@
+"""Finding and running a reference: golden, host result, blocks, derived data."""

@@ -1,0 +1,1 @@
+"""An output against its golden: the plain definition of every statistic, and the fast tier."""

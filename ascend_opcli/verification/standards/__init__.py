@@ -1,0 +1,1 @@
+"""Acceptance rules: our own, those of other tools, and which one judges."""
