@@ -32,7 +32,8 @@ class Golden:
     nobody has said what it holds in such a call is not among them.
     ``branches`` count elements by branch. ``either`` gives flat indices of elements for which the other
     side's value is as right, with those values. ``divergences`` are those that the data touch, ``remarks`` what
-    else a report should say of where the golden comes from.
+    else a report should say of where the golden comes from. ``open`` marks, in the shape of an output, its elements of
+    which nobody has said what they hold.
     """
 
     outputs: Mapping[str, np.ndarray | tuple[np.ndarray, ...]]
@@ -40,6 +41,7 @@ class Golden:
     either: tuple[np.ndarray, np.ndarray] | None = None
     divergences: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    open: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @heard
@@ -48,7 +50,7 @@ def golden(operator: Operator, call: Call) -> Golden:
     notes = Notes(operator)
     outputs = _evaluate(operator, call, np.float64, notes)
     remarks = (*operator.remarks, *notes.narrow, *unread_by(operator, call))
-    return Golden(outputs, notes.branches, notes.either(), notes.touched(), remarks)
+    return Golden(outputs, notes.branches, notes.either(), notes.touched(), remarks, notes.open)
 
 
 def host_result(operator: Operator, call: Call) -> Arrays:
@@ -112,6 +114,7 @@ def _evaluate(
                 except Undefined as error:
                     raise UndefinedResult(str(error)) from error
                 notes.look_at(result, names, call)
+                notes.open |= sink.open
     return sink.outputs()
 
 
@@ -346,6 +349,7 @@ class _Sink:
         self._specs: list[Any] = [call.outputs[name] for name in names]
         self._names, self._kernel, self._exact = names, kernel, exact
         self._whole: list[Any] = [None] * len(names)
+        self.open: dict[str, np.ndarray] = {}
 
     def put(self, position: int | None, results: Any) -> None:
         if len(self._names) == 1 and isinstance(self._specs[0], tuple):
@@ -362,6 +366,8 @@ class _Sink:
                 self._whole[i] = tuple(self._finish(r, s) for r, s in zip(result, spec, strict=True))
             elif position is None:
                 self._whole[i] = self._finish(result, spec)
+                if np.ma.is_masked(result):
+                    self.open[self._names[i]] = np.ma.getmaskarray(result).reshape(spec.shape)
             else:
                 part = self.rounded_to(np.asarray(result), spec.dtype)
                 if self._whole[i] is None:

@@ -58,6 +58,7 @@ class Notes:
         self._open = [d for d in operator.divergences if d.touched is not None]
         self._touched: list[str] = []
         self.narrow: tuple[str, ...] = ()
+        self.open: dict[str, np.ndarray] = {}
 
     def look_at(self, results: Sequence[Any], names: Sequence[str], call: Call) -> None:
         """Notes where a reference that a case brought gives a float output in less than float64."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Call, Case, Fill, FromFile, Outcome, StandardChoice, TensorSpec, Values
-from ascend_opcli.operators.declare.choices import Held
+from ascend_opcli.operators.declare.choices import Held, wide
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.choices import held
 from ascend_opcli.reference.evaluate import Golden
@@ -54,12 +54,14 @@ class Row:
 class Left:
     """Outputs that are not judged: without a reference, without a golden in this call, or as the case asks.
 
-    ``remarks`` are sentences on what the case expects.
+    ``parts`` names those of which some elements are not, with their number; ``remarks`` are sentences on what the case
+    expects.
     """
 
     unknown: tuple[str, ...]
     undefined: tuple[str, ...]
     ignored: tuple[str, ...]
+    parts: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
@@ -79,6 +81,7 @@ def rows(
     unknown: list[str] = []
     undefined: list[str] = []
     ignored: list[str] = []
+    parts: list[str] = []
     remarks: list[str] = []
     for name, spec, got, wanted in _members(call, outcome, golden):
         explicit = case.expected_outputs.get(name, case.expected_outputs.get(name.partition("[")[0]))
@@ -94,6 +97,10 @@ def rows(
         if wanted is None:
             (unknown if golden is None else undefined).append(name)
             continue
+        unsaid = golden.open.get(name) if golden is not None and explicit is None else None
+        if unsaid is not None and isinstance(got, np.ndarray) and got.shape == wanted.shape == unsaid.shape:
+            wanted = np.where(unsaid, wide(got), wanted)
+            parts.append(f"{np.count_nonzero(unsaid):,} of {unsaid.size:,} elements of {name}")
         choice = choose(name, spec.dtype, case, operator.standard, override)
         written = outcome.written.get(name)
         plain.append(Row(name, name, spec, got, wanted, choice, explicit is not None, "", written))
@@ -102,7 +109,7 @@ def rows(
     for row in plain:
         own = [h for h in found if h.output == row.output and not (h.name and row.explicit)]
         made += [_row(row, h) for h in own] or [row]
-    return made, Left(tuple(unknown), tuple(undefined), tuple(ignored), tuple(remarks))
+    return made, Left(tuple(unknown), tuple(undefined), tuple(ignored), tuple(parts), tuple(remarks))
 
 
 def _held(plain: Sequence[Row], operator: Operator, call: Call, outcome: Outcome) -> list[Held]:

@@ -42,7 +42,7 @@ from ascend_opcli.verification.judge import (
     side_by_side,
 )
 from ascend_opcli.verification.overflow import together
-from ascend_opcli.verification.rows import ARRAYS, rows
+from ascend_opcli.verification.rows import ARRAYS, Left, rows
 from ascend_opcli.verification.standards.named import SELECTS
 from ascend_opcli.verification.steps import with_steps
 from ascend_opcli.verification.third_party import ThirdParty
@@ -231,7 +231,7 @@ def judge_outputs(
         reports.append(dataclasses.replace(report, branches=branches))
     told = (*golden.divergences, *golden.remarks) if golden is not None else ()
     notes = [*outcome.notes, *told, *warnings, *third.notes]
-    left_out = _left_out(left.unknown, left.undefined, left.ignored)
+    left_out = _left_out(left)
     # One rule, whoever made the outputs: without a judged one and a status that was demanded and observed nothing is
     # known of the operator.
     faults = (*outcome.findings, *outcome.again)
@@ -254,19 +254,21 @@ def judge_outputs(
         # As where there is none: a ratio to wrong errors shows nothing.
         return Verdict(Word.ERROR, "; ".join(doubts), notes=tuple(notes))
     return Verdict(
-        Word.PASS, "", tuple(reports), tuple(notes), (*left.unknown, *left.undefined, *left.ignored)
+        Word.PASS, "", tuple(reports), tuple(notes), (*left.unknown, *left.undefined, *left.ignored, *left.parts)
     )
 
 
-def _left_out(unjudged: Sequence[str], undefined: Sequence[str], ignored: Sequence[str]) -> list[str]:
+def _left_out(left: Left) -> list[str]:
     """Why outputs were not judged, a phrase each."""
     said = []
-    if unjudged:
-        said.append(f"no reference and no expected values for {', '.join(unjudged)}")
-    if undefined:
-        said.append(_undefined(undefined))
-    if ignored:
-        said.append(f"the case ignores {', '.join(ignored)}")
+    if left.unknown:
+        said.append(f"no reference and no expected values for {', '.join(left.unknown)}")
+    if left.undefined:
+        said.append(_undefined(left.undefined))
+    if left.parts:
+        said.append(_undefined(left.parts))
+    if left.ignored:
+        said.append(f"the case ignores {', '.join(left.ignored)}")
     return said
 
 

@@ -83,6 +83,23 @@ class Places:
                 source, axis, right, ours, by, in_order=in_order, once=self.once, behind=self.behind
             )
             yield Held(self.indices, got[self.indices], wanted, says)
+        if self.values in golden and self.indices in golden:
+            yield from self._with_nan(source, axis, values, got[self.indices])
+
+    def _with_nan(self, source: Any, axis: int, values: Any, places: Any) -> Iterator[Held]:
+        """Of a slice with NaN the order is open; what is selected stands where it is said to stand all the same."""
+        nan = np.isnan(source).any(axis) if source.dtype.kind == "f" else np.zeros((), bool)
+        if not nan.any():
+            return
+        apart = places.ndim < source.ndim
+        rows = np.moveaxis(source, axis, -1)[nan]
+        ours, at = (np.moveaxis(np.expand_dims(a, axis) if apart else a, axis, -1)[nan] for a in (values, places))
+        ours, at = wide(ours), at.astype(np.int64)
+        inside = (at >= 0) & (at < rows.shape[-1])
+        there = np.take_along_axis(rows, np.where(inside, at, 0), -1)
+        wanted = np.where(inside, there, np.where(np.isnan(ours), 0, np.nan))
+        says = f"what {self.source} has at {self.indices}, in slices with NaN"
+        yield made(str(self.values), f"{self.values} of slices with NaN", ours, wanted, says, "float64")
 
 
 def in_order_of(golden: Any, got: Any, axis: int) -> Any:

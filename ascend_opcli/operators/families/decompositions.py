@@ -13,13 +13,30 @@ from ascend_opcli.operators.operator import Undefined
 
 
 def _finite(matrix: Any) -> Any:
-    if matrix.ndim < 2 or not np.isfinite(matrix).all():
+    """Which matrices of a batch are finite; of the others nothing is known."""
+    good = np.isfinite(matrix).all((-1, -2)) if matrix.ndim > 1 else np.zeros(1, bool)
+    if not good.all() and not good.any():
         raise Undefined("a matrix that is not finite, or has no two axes")
-    return matrix
+    return good
+
+
+def _of_each(decompose: Any, matrix: Any) -> tuple[Any, ...]:
+    good = _finite(matrix)
+    if good.all():
+        return tuple(decompose(matrix))
+    made = decompose(np.where(good[..., None, None], matrix, 0))
+    unsaid = (~good.reshape(good.shape + (1,) * (m.ndim - good.ndim)) for m in made)
+    return tuple(np.ma.masked_array(m, np.broadcast_to(u, m.shape)) for m, u in zip(made, unsaid, strict=True))
+
+
+def _whole(matrix: Any, *factors: Any) -> tuple[Any, ...]:
+    """Matrices and what belongs to them, those that are finite in a row where some are not."""
+    good = _finite(matrix)
+    return (matrix, *factors) if good.all() else tuple(m[good] for m in (matrix, *factors))
 
 
 def _qr(self: Any, some: Any) -> Any:
-    return tuple(np.linalg.qr(_finite(self), "reduced" if some else "complete"))
+    return _of_each(lambda matrix: np.linalg.qr(matrix, "reduced" if some else "complete"), self)
 
 
 _MODES: tuple[Literal["reduced"], Literal["complete"], Literal["r"]] = ("reduced", "complete", "r")
@@ -29,14 +46,14 @@ def _qr_of_mode(self: Any, mode: Any) -> Any:
     if not 0 <= int(mode) < len(_MODES):
         raise Undefined(f"mode {int(mode)}")
     if int(mode) == 2:
-        return np.zeros(0, self.dtype), np.linalg.qr(_finite(self), "r")
-    return tuple(np.linalg.qr(_finite(self), _MODES[int(mode)]))
+        return np.zeros(0, self.dtype), *_of_each(lambda matrix: (np.linalg.qr(matrix, "r"),), self)
+    return _of_each(lambda matrix: np.linalg.qr(matrix, _MODES[int(mode)]), self)
 
 
 def _svd(matrix: Any, full: Any, vectors: Any) -> Any:
     if not vectors:
-        return np.linalg.svd(_finite(matrix), compute_uv=False), None, None
-    u, sigma, turned = np.linalg.svd(_finite(matrix), full_matrices=bool(full))
+        return *_of_each(lambda m: (np.linalg.svd(m, compute_uv=False),), matrix), None, None
+    u, sigma, turned = _of_each(lambda m: np.linalg.svd(m, full_matrices=bool(full)), matrix)
     return sigma, u, _turned(turned)
 
 
@@ -62,6 +79,10 @@ def _qr_holds(*, got: Any, golden: Any, dtypes: Any, **told: Any) -> Iterator[He
     if not {"Q", "R"} <= golden.keys():
         return
     a, q, r, word = told["self"], wide(got["Q"]), wide(got["R"]), dtypes["R"]
+    if q.ndim < 2:
+        a, r = _whole(a, r)
+    else:
+        a, q, r = _whole(a, q, r)
     scale = _largest(a)
     triangle = made("R", "R below its diagonal", np.tril(r, -1) / scale, 0, "R is upper triangular", word)
     if q.ndim < 2:
@@ -80,14 +101,15 @@ def _qr_holds(*, got: Any, golden: Any, dtypes: Any, **told: Any) -> Iterator[He
 def _svd_holds(*, got: Any, golden: Any, dtypes: Any, **told: Any) -> Iterator[Held]:
     if "sigma" not in golden:
         return
-    a, word, first = told["input"], dtypes["sigma"], golden["sigma"][..., :1]
-    first = np.where(first != 0, first, 1)
-    sigma = wide(got["sigma"])
+    word = dtypes["sigma"]
+    a, sigma, right = _whole(told["input"], wide(got["sigma"]), golden["sigma"])
+    first = np.where(right[..., :1] != 0, right[..., :1], 1)
     says = "the singular values, largest first, over the largest"
-    yield made("sigma", "sigma / max", sigma / first, golden["sigma"] / first, says, word)
+    yield made("sigma", "sigma / max", sigma / first, right / first, says, word)
     if not {"u", "v"} <= golden.keys():
         return
-    u, v, k = wide(got["u"]), wide(got["v"]), sigma.shape[-1]
+    k = sigma.shape[-1]
+    _, u, v = _whole(told["input"], wide(got["u"]), wide(got["v"]))
     yield _unitary("u", u, dtypes["u"])
     yield _unitary("v", v, dtypes["v"])
     scale = _largest(a)

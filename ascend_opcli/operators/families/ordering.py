@@ -17,10 +17,18 @@ from ascend_opcli.operators.declare.structured import axis_of, declare, reduced_
 from ascend_opcli.operators.operator import Undefined
 
 
-def _known(values: Any) -> Any:
-    if values.dtype.kind == "f" and np.isnan(values).any():
+def _known(rows: Any, *made: Any, before: bool = False) -> Any:
+    """What is made of rows, open where a row has a NaN: some kernels hold it for the largest, others for no number.
+
+    With ``before`` what stands before the first one is known.
+    """
+    nan = np.isnan(rows) if rows.dtype.kind == "f" else np.zeros(rows.shape, bool)
+    if not nan.any():
+        return made
+    unsaid = np.maximum.accumulate(nan, -1) if before else nan.any(-1, keepdims=True)
+    if unsaid.all():
         raise Undefined("where NaN stands in an order the documents do not say")
-    return values
+    return tuple(np.ma.masked_array(m, np.broadcast_to(unsaid, m.shape)) for m in made)
 
 
 def _order(rows: Any, *, descending: Any = False) -> Any:
@@ -36,9 +44,9 @@ def _as_rows(self: Any, dim: Any) -> tuple[Any, int]:
 
 
 def _sorted(self: Any, _stable: Any, dim: Any, descending: Any) -> tuple[Any, Any]:
-    rows, axis = _as_rows(_known(self), dim)
+    rows, axis = _as_rows(self, dim)
     places = _order(rows, descending=descending)
-    values = np.take_along_axis(rows, places, -1)
+    values, places = _known(rows, np.take_along_axis(rows, places, -1), places)
     return np.moveaxis(values, -1, axis), np.moveaxis(places, -1, axis)
 
 
@@ -47,35 +55,37 @@ def _argsort(self: Any, dim: Any, descending: Any) -> Any:
 
 
 def _top(self: Any, k: Any, dim: Any, largest: Any, _sorted: Any) -> tuple[Any, Any]:
-    rows, axis = _as_rows(_known(self), dim)
+    rows, axis = _as_rows(self, dim)
     count = int(k)
     if not 0 <= count <= rows.shape[-1]:
         raise Undefined(f"k {count} of {rows.shape[-1]} elements")
     places = _order(rows, descending=largest)[..., :count]
-    values = np.take_along_axis(rows, places, -1)
+    values, places = _known(rows, np.take_along_axis(rows, places, -1), places)
     return np.moveaxis(values, -1, axis), np.moveaxis(places, -1, axis)
 
 
-def _at(rows: Any, rank: Any, axis: int, keep: Any) -> tuple[Any, Any]:
-    """The element of a rank in every row, and its place."""
+def _at(rows: Any, rank: Any, axis: int, keep: Any, *, last: bool = False) -> tuple[Any, Any]:
+    """The element of a rank in every row, and its place; NaN stands ``last``, or leaves its row open."""
     places = _order(rows)
     rank = np.broadcast_to(rank, rows.shape[:-1])[..., None]
     found = np.take_along_axis(places, rank, -1)
     value = np.take_along_axis(rows, found, -1)
+    if not last:
+        value, found = _known(rows, value, found)
     if not keep:
         return value[..., 0], found[..., 0]
     return np.moveaxis(value, -1, axis), np.moveaxis(found, -1, axis)
 
 
 def _kth(self: Any, k: Any, dim: Any, keep: Any) -> tuple[Any, Any]:
-    rows, axis = _as_rows(_known(self), dim)
+    rows, axis = _as_rows(self, dim)
     if not 1 <= int(k) <= rows.shape[-1]:
         raise Undefined(f"k {int(k)} of {rows.shape[-1]} elements")
     return _at(rows, int(k) - 1, axis, keep)
 
 
 def _median_dim(self: Any, dim: Any, keep: Any) -> tuple[Any, Any]:
-    rows, axis = _as_rows(_known(self), dim)
+    rows, axis = _as_rows(self, dim)
     return _at(rows, (rows.shape[-1] - 1) // 2, axis, keep)
 
 
@@ -83,7 +93,7 @@ def _nan_median_dim(self: Any, dim: Any, keep: Any) -> tuple[Any, Any]:
     """NaN is left out; where there is nothing else the median is NaN, at 0."""
     rows, axis = _as_rows(self, dim)
     known = rows.shape[-1] - (np.isnan(rows).sum(-1) if rows.dtype.kind == "f" else 0)
-    return _at(rows, np.maximum((known - 1) // 2, 0), axis, keep)  # NaN is sorted last
+    return _at(rows, np.maximum((known - 1) // 2, 0), axis, keep, last=True)
 
 
 def _nan_median(self: Any) -> Any:
@@ -96,17 +106,19 @@ def _nan_median(self: Any) -> Any:
 
 def _running(most: Any, self: Any, dim: Any) -> tuple[Any, Any]:
     """The most extreme so far, and where it stood last."""
-    rows, axis = _as_rows(_known(self), dim)
+    rows, axis = _as_rows(self, dim)
     values = most.accumulate(rows, -1)
     places = np.maximum.accumulate(np.where(rows == values, np.arange(rows.shape[-1]), 0), -1)
+    values, places = _known(rows, values, places, before=True)
     return np.moveaxis(values, -1, axis), np.moveaxis(places, -1, axis)
 
 
 def _bucket(self: Any, boundaries: Any, _out_int32: Any, right: Any) -> Any:
-    edges = _known(boundaries.reshape(-1))
-    if np.any(edges[1:] <= edges[:-1]):
+    edges = boundaries.reshape(-1)
+    if np.isnan(edges).any() or np.any(edges[1:] <= edges[:-1]):
         raise Undefined("the boundaries do not ascend")
-    return np.searchsorted(edges, _known(self), side="right" if right else "left")
+    places = np.searchsorted(edges, self, side="right" if right else "left")
+    return _known(self[..., None], places[..., None])[0][..., 0]
 
 
 # --- declarations ---------------------------------------------------------------------------------------------
