@@ -67,10 +67,10 @@ class Operator:
     ``reference`` is called with the inputs by aclnn name and the attributes as keywords, floats in the dtype
     of the run (float64 for the golden, ``compute`` for the host result), integers as they are, attributes as
     NumPy scalars of the dtype in ``held``; it returns an array or a tuple in output order, with None in place of an
-    output of which nobody has said what it holds in such a call, a masked array where that is so of some elements. Where it has a keyword ``kernel_dtype`` it is told the
-    dtype that ``rounds_to`` gives, by ``dtypes`` the dtype words of the tensors as they were before the run widened
-    them, by ``serves`` whether this run gives the ``golden`` (float64) or the ``host`` result (compute dtype), by
-    ``run_dtype`` that dtype, and by ``call`` the whole call.
+    output of which nobody has said what it holds in such a call, a masked array where that is so of some elements.
+    Where it has a keyword ``kernel_dtype`` it is told the dtype that ``rounds_to`` gives, by ``dtypes`` the dtype
+    words of the tensors as they were before the run widened them, by ``serves`` whether this run gives the ``golden``
+    (float64) or the ``host`` result (compute dtype), by ``run_dtype`` that dtype, and by ``call`` the whole call.
 
     ``rounds_to`` is the dtype in which the kernel writes before a cast to the output's own dtype, where that
     can differ. ``branches`` maps the same arguments to named masks. ``either`` returns a mask of elements

@@ -254,7 +254,11 @@ def judge_outputs(
         # As where there is none: a ratio to wrong errors shows nothing.
         return Verdict(Word.ERROR, "; ".join(doubts), notes=tuple(notes))
     return Verdict(
-        Word.PASS, "", tuple(reports), tuple(notes), (*left.unknown, *left.undefined, *left.ignored, *left.parts)
+        Word.PASS,
+        "",
+        tuple(reports),
+        tuple(notes),
+        (*left.unknown, *left.undefined, *left.ignored, *left.parts),
     )
 
 

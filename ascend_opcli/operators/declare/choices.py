@@ -72,8 +72,9 @@ class Places:
         values = got.get(self.values)
         along = f"along {self.axis}" if isinstance(self.axis, str) else f"along axis {self.axis}"
         order = "" if in_order else ", in any order"
-        if not in_order and self.values in golden:
-            wanted = in_order_of(golden[self.values], values, axis)
+        nan = np.isnan(source).any(axis) if source.dtype.kind == "f" else np.zeros((), bool)
+        if self.values in golden and (nan.any() or not in_order):
+            wanted = golden[self.values] if in_order else in_order_of(golden[self.values], values, axis)
             yield Held(str(self.values), values, wanted, f"the selected elements {along}{order}")
         if self.indices in golden:
             says = f"of equal elements of {self.source} {along} any{', each place once' if self.once else ''}{order}"
@@ -83,23 +84,22 @@ class Places:
                 source, axis, right, ours, by, in_order=in_order, once=self.once, behind=self.behind
             )
             yield Held(self.indices, got[self.indices], wanted, says)
-        if self.values in golden and self.indices in golden:
-            yield from self._with_nan(source, axis, values, got[self.indices])
+        if self.values in golden and self.indices in golden and nan.any():
+            yield self._with_nan(source, nan, axis, values, got[self.indices])
 
-    def _with_nan(self, source: Any, axis: int, values: Any, places: Any) -> Iterator[Held]:
+    def _with_nan(self, source: Any, nan: Any, axis: int, values: Any, places: Any) -> Held:
         """Of a slice with NaN the order is open; what is selected stands where it is said to stand all the same."""
-        nan = np.isnan(source).any(axis) if source.dtype.kind == "f" else np.zeros((), bool)
-        if not nan.any():
-            return
         apart = places.ndim < source.ndim
         rows = np.moveaxis(source, axis, -1)[nan]
-        ours, at = (np.moveaxis(np.expand_dims(a, axis) if apart else a, axis, -1)[nan] for a in (values, places))
+        ours, at = (
+            np.moveaxis(np.expand_dims(a, axis) if apart else a, axis, -1)[nan] for a in (values, places)
+        )
         ours, at = wide(ours), at.astype(np.int64)
         inside = (at >= 0) & (at < rows.shape[-1])
         there = np.take_along_axis(rows, np.where(inside, at, 0), -1)
         wanted = np.where(inside, there, np.where(np.isnan(ours), 0, np.nan))
         says = f"what {self.source} has at {self.indices}, in slices with NaN"
-        yield made(str(self.values), f"{self.values} of slices with NaN", ours, wanted, says, "float64")
+        return made(str(self.values), f"{self.values} of slices with NaN", ours, wanted, says, "float64")
 
 
 def in_order_of(golden: Any, got: Any, axis: int) -> Any:

@@ -10,50 +10,65 @@ import numpy as np
 from ascend_opcli.operators.declare.choices import Held, made, wide
 from ascend_opcli.operators.declare.structured import declare
 from ascend_opcli.operators.operator import Undefined
+from ascend_opcli.tensors.dtypes import float_format
 
 
-def _finite(matrix: Any) -> Any:
-    """Which matrices of a batch are finite; of the others nothing is known."""
-    good = np.isfinite(matrix).all((-1, -2)) if matrix.ndim > 1 else np.zeros(1, bool)
-    if not good.all() and not good.any():
-        raise Undefined("a matrix that is not finite, or has no two axes")
+def _finite(matrix: Any, word: str) -> Any:
+    """Of which matrices of a batch the norm, which bounds every factor, is a number of the dtype ``word``.
+
+    Nothing is known of the others: factors of theirs may be Inf.
+    """
+    if matrix.ndim < 2:
+        raise Undefined("a matrix has two axes")
+    size = np.abs(matrix).astype(np.float64)
+    scale = np.where(_largest(size) < np.inf, _largest(size), 1)
+    with np.errstate(over="ignore"):
+        norm = scale[..., 0, 0] * np.sqrt(((size / scale) ** 2).sum((-1, -2)))
+    good = np.asarray(norm <= float_format(word).largest)
+    if good.size and not good.any():
+        raise Undefined(f"a matrix whose norm is no number of {word}")
     return good
 
 
-def _of_each(decompose: Any, matrix: Any) -> tuple[Any, ...]:
-    good = _finite(matrix)
+def _of_each(decompose: Any, matrix: Any, word: str) -> tuple[Any, ...]:
+    good = _finite(matrix, word)
     if good.all():
         return tuple(decompose(matrix))
     made = decompose(np.where(good[..., None, None], matrix, 0))
     unsaid = (~good.reshape(good.shape + (1,) * (m.ndim - good.ndim)) for m in made)
-    return tuple(np.ma.masked_array(m, np.broadcast_to(u, m.shape)) for m, u in zip(made, unsaid, strict=True))
+    return tuple(
+        np.ma.masked_array(m, np.broadcast_to(u, m.shape)) for m, u in zip(made, unsaid, strict=True)
+    )
 
 
-def _whole(matrix: Any, *factors: Any) -> tuple[Any, ...]:
+def _whole(word: str, matrix: Any, *factors: Any) -> tuple[Any, ...]:
     """Matrices and what belongs to them, those that are finite in a row where some are not."""
-    good = _finite(matrix)
+    good = _finite(matrix, word)
     return (matrix, *factors) if good.all() else tuple(m[good] for m in (matrix, *factors))
 
 
-def _qr(self: Any, some: Any) -> Any:
-    return _of_each(lambda matrix: np.linalg.qr(matrix, "reduced" if some else "complete"), self)
+def _qr(self: Any, some: Any, dtypes: Any) -> Any:
+    return _of_each(lambda matrix: np.linalg.qr(matrix, "reduced" if some else "complete"), self, dtypes["R"])
 
 
 _MODES: tuple[Literal["reduced"], Literal["complete"], Literal["r"]] = ("reduced", "complete", "r")
 
 
-def _qr_of_mode(self: Any, mode: Any) -> Any:
+def _qr_of_mode(self: Any, mode: Any, dtypes: Any) -> Any:
     if not 0 <= int(mode) < len(_MODES):
         raise Undefined(f"mode {int(mode)}")
     if int(mode) == 2:
-        return np.zeros(0, self.dtype), *_of_each(lambda matrix: (np.linalg.qr(matrix, "r"),), self)
-    return _of_each(lambda matrix: np.linalg.qr(matrix, _MODES[int(mode)]), self)
+        return np.zeros(0, self.dtype), *_of_each(
+            lambda matrix: (np.linalg.qr(matrix, "r"),), self, dtypes["R"]
+        )
+    return _of_each(lambda matrix: np.linalg.qr(matrix, _MODES[int(mode)]), self, dtypes["R"])
 
 
-def _svd(matrix: Any, full: Any, vectors: Any) -> Any:
+def _svd(matrix: Any, full: Any, vectors: Any, dtypes: Any) -> Any:
+    word = dtypes["sigma"]
     if not vectors:
-        return *_of_each(lambda m: (np.linalg.svd(m, compute_uv=False),), matrix), None, None
-    u, sigma, turned = _of_each(lambda m: np.linalg.svd(m, full_matrices=bool(full)), matrix)
+        return *_of_each(lambda m: (np.linalg.svd(m, compute_uv=False),), matrix, word), None, None
+    u, sigma, turned = _of_each(lambda m: np.linalg.svd(m, full_matrices=bool(full)), matrix, word)
     return sigma, u, _turned(turned)
 
 
@@ -80,9 +95,9 @@ def _qr_holds(*, got: Any, golden: Any, dtypes: Any, **told: Any) -> Iterator[He
         return
     a, q, r, word = told["self"], wide(got["Q"]), wide(got["R"]), dtypes["R"]
     if q.ndim < 2:
-        a, r = _whole(a, r)
+        a, r = _whole(word, a, r)
     else:
-        a, q, r = _whole(a, q, r)
+        a, q, r = _whole(word, a, q, r)
     scale = _largest(a)
     triangle = made("R", "R below its diagonal", np.tril(r, -1) / scale, 0, "R is upper triangular", word)
     if q.ndim < 2:
@@ -102,14 +117,14 @@ def _svd_holds(*, got: Any, golden: Any, dtypes: Any, **told: Any) -> Iterator[H
     if "sigma" not in golden:
         return
     word = dtypes["sigma"]
-    a, sigma, right = _whole(told["input"], wide(got["sigma"]), golden["sigma"])
+    a, sigma, right = _whole(word, told["input"], wide(got["sigma"]), golden["sigma"])
     first = np.where(right[..., :1] != 0, right[..., :1], 1)
     says = "the singular values, largest first, over the largest"
     yield made("sigma", "sigma / max", sigma / first, right / first, says, word)
     if not {"u", "v"} <= golden.keys():
         return
     k = sigma.shape[-1]
-    _, u, v = _whole(told["input"], wide(got["u"]), wide(got["v"]))
+    _, u, v = _whole(word, told["input"], wide(got["u"]), wide(got["v"]))
     yield _unitary("u", u, dtypes["u"])
     yield _unitary("v", v, dtypes["v"])
     scale = _largest(a)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator
-from ascend_opcli.operators.declare.choices import Places
+from ascend_opcli.operators.declare.choices import Places, same
 from ascend_opcli.operators.declare.structured import axis_of, declare, reduced_shape
 from ascend_opcli.operators.operator import Undefined
 
@@ -108,7 +108,7 @@ def _running(most: Any, self: Any, dim: Any) -> tuple[Any, Any]:
     """The most extreme so far, and where it stood last."""
     rows, axis = _as_rows(self, dim)
     values = most.accumulate(rows, -1)
-    places = np.maximum.accumulate(np.where(rows == values, np.arange(rows.shape[-1]), 0), -1)
+    places = np.maximum.accumulate(np.where(same(rows, values), np.arange(rows.shape[-1]), 0), -1)
     values, places = _known(rows, values, places, before=True)
     return np.moveaxis(values, -1, axis), np.moveaxis(places, -1, axis)
 
