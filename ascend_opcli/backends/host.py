@@ -6,7 +6,7 @@ No operator is executed here.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ascend_opcli.model import Call, Case, Outcome, TensorSpec
 from ascend_opcli.operators.contract.rules import (
@@ -67,13 +67,14 @@ def _shapeless(operator: Operator, case: Case, product: str) -> str | Refusal | 
     It then has another tensor's dtype and shape, and a refusal that names those hides what is wrong: where something
     else is refused too, that is given back.
     """
+    if operator.reference is None and case.status is not None and case.status.code != SUCCESS:
+        return None
     found = {}
     for param in operator.signature.outputs:
-        spec = case.arguments.get(param.name)
-        if param.is_input or not isinstance(spec, TensorSpec):
+        if param.is_input or _written(case, operator, param.name):
             continue
         why = operator.not_inferred(param.name, case.arguments)
-        if why is not None and (spec.dtype, spec.shape) == operator.infer_output(param.name, case.arguments):
+        if why is not None:
             found[param.name] = why
     rest = tuple(r for r in operator.contract if not _only_of(r, found))
     if not found:
@@ -84,6 +85,17 @@ def _shapeless(operator: Operator, case: Case, product: str) -> str | Refusal | 
     why = next((w for w in found.values() if w), "")
     names = words_of(tuple(found))
     return f"the shape of {names} does not follow from the inputs and attributes{f': {why}' if why else ''}"
+
+
+def _written(case: Case, operator: Operator, name: str) -> bool:
+    """Whether the case itself gives an output a dtype or shape."""
+    spec, outputs = case.arguments.get(name), case.source.get("outputs")
+    node = outputs.get(name, {}) if isinstance(outputs, Mapping) else {}
+    if not isinstance(node, Mapping) or not node.keys().isdisjoint(("dtype", "shape")):
+        return True
+    return isinstance(spec, TensorSpec) and (spec.dtype, spec.shape) != operator.infer_output(
+        name, case.arguments
+    )
 
 
 def _only_of(rule: Rule, outputs: Iterable[str]) -> bool:

@@ -220,8 +220,11 @@ class Operator:
     def not_inferred(self, name: str, arguments: Arguments) -> str | None:
         """Why an output of which there is a rule has no shape by it; None where it has one, or no rule is there.
 
-        Such an output has the dtype and shape of another tensor, which say nothing of what the operator takes.
+        Such an output has the dtype and shape of another tensor, which say nothing of what the operator takes. So has
+        every one of a documented operator without a reference: its rules are guesses.
         """
+        if self.generic and self.reference is None:
+            return ""
         rule = self.outputs.get(name)
         if rule is None:
             return None

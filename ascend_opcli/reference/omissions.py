@@ -154,8 +154,8 @@ def axes(operator: Operator, call: Call, goldens: Mapping[str, Any]) -> Iterator
 
 
 def corner(array: np.ndarray, shape: Shape) -> np.ndarray:
-    """The leading part of an array."""
-    return array[tuple(slice(dim) for dim in shape)]
+    """The leading part of an array; all of it where the other has another rank."""
+    return array[tuple(slice(dim) for dim in shape)] if len(shape) == array.ndim else array
 
 
 def _flat(arrays: Mapping[str, Any]) -> Results:

@@ -147,3 +147,15 @@ def test_an_expression_is_asked_too() -> None:
     case, call = prepared(text)
     found = verdict(case, call, host_result(operator_of(case), call))
     assert found.outputs[0].weak == ("axis 1 of x without its last 48 elements",)
+
+
+@pytest.mark.parametrize(("shape", "kernel"), [([1, 4, 3, 9], [3, 3]), ([1, 2, 12, 40], [12, 12])])
+def test_a_window_that_covers_a_whole_axis_is_judged(shape: list[int], kernel: list[int]) -> None:
+    """A shorter axis lets the window's axis come back: results of another rank say nothing of the end."""
+    case, call = prepared(
+        f"op: avg_pool2d\ncases: [{{dtype: float32, shape: {shape}, attrs: {{kernelSize: {kernel},"
+        " strides: [1, 1], paddings: [0, 0], ceilMode: true, countIncludePad: true, divisorOverride: 0,"
+        " cubeMathType: 0}}]"
+    )
+    result = verdict(case, call, host_result(operator_of(case), call))
+    assert result.word is Word.PASS, result.reason

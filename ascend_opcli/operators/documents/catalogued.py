@@ -15,12 +15,23 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+from ascend_opcli.model import Shape
 from ascend_opcli.operators.contract.rules import Contract, Rule
 from ascend_opcli.operators.documents import facts, generic, registrations
 from ascend_opcli.operators.documents.registrations import Registration
-from ascend_opcli.operators.operator import TOLD, Operator, OutputRule, Reference, broadcast, like, snake
+from ascend_opcli.operators.operator import (
+    TOLD,
+    Arguments,
+    Operator,
+    OutputRule,
+    Reference,
+    broadcast,
+    like,
+    snake,
+)
 from ascend_opcli.operators.products import PRODUCTS
 from ascend_opcli.operators.signature import Param, Signature
+from ascend_opcli.tensors.dtypes import DTYPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,14 +197,28 @@ def _rules(found: Entry) -> tuple[Rule, ...]:
 
 
 def output_rules(found: Entry) -> dict[str, OutputRule]:
-    """Outputs follow the broadcast of the tensor inputs where there are several, else the first."""
+    """A guess: the broadcast of the tensor inputs where there are several, else the first; of a documented dtype."""
     inputs = [d.param.name for d in found.params if d.param.type == "aclTensor" and d.param.io == "in"]
     rules: dict[str, OutputRule] = {}
     for documented in found.params:
         if documented.param.io == "out" and inputs:
             many = len(inputs) > 1
-            rules[documented.param.name] = broadcast(*inputs, dtype=inputs[0]) if many else like(inputs[0])
+            rule = broadcast(*inputs, dtype=inputs[0]) if many else like(inputs[0])
+            rules[documented.param.name] = _of_dtype(rule, documented.dtypes)
     return rules
+
+
+def _of_dtype(rule: OutputRule, documented: Sequence[str]) -> OutputRule:
+    """The rule; a dtype that the document does not list becomes the first that it does and that opcli has."""
+    first = next((d for d in documented if d in DTYPES), None)
+
+    def of(arguments: Arguments) -> tuple[str, Shape] | None:
+        made = rule(arguments)
+        if made is None or first is None or made[0] in documented:
+            return made
+        return first, made[1]
+
+    return of
 
 
 @lru_cache(maxsize=2048)
