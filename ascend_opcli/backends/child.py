@@ -38,6 +38,9 @@ LOOK = 0.1
 GUARD_PATIENCE = PATIENCE + 1.0
 """Seconds that a guard has to end everything."""
 
+CLOSING = 5.0
+"""Seconds that a process has to release what it holds before it is ended by force."""
+
 FIRST_STEP = "the preparation"
 
 
@@ -108,7 +111,7 @@ class Child:
         start_timeout: float,
         timeout: float,
         live: bool = False,
-        patience: float = 5.0,
+        patience: float = CLOSING,
         watched: Path | None = None,
         guarded: bool = False,
     ) -> None:

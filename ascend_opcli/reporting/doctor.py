@@ -6,8 +6,11 @@ import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
+from ascend_opcli import __version__
 from ascend_opcli.backends.cann.finding import Finding
+from ascend_opcli.backends.cann.selftest_requests import Checked
 from ascend_opcli.reporting.escape import in_json
+from ascend_opcli.reporting.selftest import checked_record
 
 
 def finding_lines(
@@ -33,9 +36,12 @@ def finding_lines(
 
 
 def dump_findings(
-    findings: Sequence[Finding], ready: bool, operators: Mapping[str, bool] | None = None
+    findings: Sequence[Finding],
+    ready: bool,
+    operators: Mapping[str, bool] | None = None,
+    checked: Sequence[Checked] | None = None,
 ) -> str:
-    """The findings under the schema opcli.doctor/1."""
+    """The findings under the schema opcli.doctor/1, with the self-test where there was one."""
     document = {
         "schema": "opcli.doctor/1",
         "device": ready,
@@ -43,4 +49,7 @@ def dump_findings(
         "operators": dict(operators or {}),
         "findings": [dataclasses.asdict(f) for f in findings],
     }
+    if checked is not None:
+        document["opcli"] = __version__
+        document["self_test"] = [checked_record(one) for one in checked]
     return in_json(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"

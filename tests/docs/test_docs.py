@@ -50,3 +50,13 @@ def test_the_expressions_are_expressions(text: str, case_file: CaseFile, opcli: 
             outputs: {{out: {{shape: {shape}}}}}
     """)
     assert opcli("run", path).code == 0
+
+
+def test_every_line_of_the_self_test_is_explained() -> None:
+    from ascend_opcli.reporting.selftest import CHECKS
+
+    page = (ROOT / "docs" / "self-test.md").read_text("utf-8")
+    for title, touches in CHECKS.values():
+        assert re.search(
+            rf"^\| {re.escape(title[0])} \| .+ \| {re.escape(touches[0])} \|$", page, re.MULTILINE
+        )

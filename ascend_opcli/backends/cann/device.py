@@ -14,6 +14,7 @@ from ascend_opcli.backends.cann.execute import CALL_STEPS, SYNC
 from ascend_opcli.backends.cann.ir import ByType
 from ascend_opcli.backends.cann.plog import Plog
 from ascend_opcli.backends.cann.reopening import Reopening
+from ascend_opcli.backends.cann.selftest_requests import Check, Planted
 from ascend_opcli.backends.cann.timing import Prepare, Request
 from ascend_opcli.backends.child import Broken, Child
 from ascend_opcli.errors import SurroundingsError
@@ -90,8 +91,8 @@ class Device:
         assert isinstance(reply, Outcome)
         return reply
 
-    def ask(self, request: Request) -> object:
-        """The worker's reply to a request of a timing, or the outcome that says why there is none.
+    def ask(self, request: Request | Check | Planted) -> object:
+        """The worker's reply to a request of a timing or the self-test, or the outcome that says why there is none.
 
         A worker that was lost is started again, without the stage that it held.
         """

@@ -144,6 +144,11 @@ class Libraries:
         """The operator libraries that are there and could not be opened."""
         return [tried for tried in self._libraries().values() if isinstance(tried, Refused)]
 
+    def unbound(self) -> list[Refused]:
+        """The libraries that cannot be opened with every symbol bound at once: one that is missing ends the process
+        when it is called. To be asked first, since what is open already is not bound again."""
+        return [tried for tried in self._opened_with(os.RTLD_NOW).values() if isinstance(tried, Refused)]
+
     def notes(self, name: str) -> tuple[str, ...]:
         """What must be known of the library that serves an operator: one that should have come before it and could not
         be opened, and other packages that have the operator too."""
@@ -197,15 +202,19 @@ class Libraries:
     def _libraries(self) -> dict[str, ctypes.CDLL | Refused]:
         """Every library that is there, in order, as it was opened or refused."""
         if self._tried is None:
-            self._tried = {}
-            for name in (*self._packages, *self._builtin):
-                try:
-                    self._tried[name] = ctypes.CDLL(name, mode=os.RTLD_LAZY)
-                except OSError as error:
-                    # One of another release that is simply not there is no fault.
-                    if os.path.lexists(name) or not str(error).startswith(f"{name}: {NO_FILE}"):
-                        self._tried[name] = Refused.of(name, error)
+            self._tried = self._opened_with(os.RTLD_LAZY)
         return self._tried
+
+    def _opened_with(self, mode: int) -> dict[str, ctypes.CDLL | Refused]:
+        tried: dict[str, ctypes.CDLL | Refused] = {}
+        for name in (*self._packages, *self._builtin):
+            try:
+                tried[name] = ctypes.CDLL(name, mode=mode)
+            except OSError as error:
+                # One of another release that is simply not there is no fault.
+                if os.path.lexists(name) or not str(error).startswith(f"{name}: {NO_FILE}"):
+                    tried[name] = Refused.of(name, error)
+        return tried
 
 
 def _missing(found: str, fix: str, refused: Sequence[Refused]) -> Missing:

@@ -1,7 +1,8 @@
 """The process in which the device lives: it takes calls from a pipe and answers with outcomes.
 
 Started as ``python -m ascend_opcli.backends.cann.worker FD DEVICE OPP BUILTIN``; BUILTIN "1" leaves out every
-custom package. A tuple is a case to run; a request of :mod:`timing` goes to the stage that it keeps. What it sends
+custom package. A tuple is a case to run; a request of :mod:`timing` goes to the stage that it keeps, one of
+:mod:`selftest` looks at what is taken for granted. What it sends
 is ("step", name) as a call goes on and ("done", answer) at its end, or ("last", answer) where the context is spoilt and
 another worker should take over; anything else that happens to it is the parent's to notice.
 """
@@ -17,13 +18,14 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from ascend_opcli.backends.cann import ir
+from ascend_opcli.backends.cann import ir, selftest
 from ascend_opcli.backends.cann.discovery import builtin_libraries, packages
 from ascend_opcli.backends.cann.execute import Announce, execute, failure_outcome
 from ascend_opcli.backends.cann.ir import ByType
 from ascend_opcli.backends.cann.libraries import Libraries
 from ascend_opcli.backends.cann.reopening import Reopening
 from ascend_opcli.backends.cann.runtime import AclFailure, Runtime, load_pyacl
+from ascend_opcli.backends.cann.selftest_requests import Check, Planted
 from ascend_opcli.backends.cann.timing import Bench
 from ascend_opcli.backends.child import Speaker
 from ascend_opcli.backends.descendants import die_with_the_parent
@@ -136,6 +138,8 @@ def _answer(session: Session, request: Any, speaker: Speaker) -> object:
         if isinstance(request, tuple):
             signature, case, product, way = request
             return session.run(signature, case, product, way, announce)
+        if isinstance(request, (Check, Planted)):
+            return selftest.answer(session, request, announce)
         return session.bench.answer(request, announce)
     except Exception as error:
         traceback.print_exc()
