@@ -190,10 +190,19 @@ def contract_of(found: Entry) -> Sequence[Rule]:
 
 def _rules(found: Entry) -> tuple[Rule, ...]:
     params = [generic.Lists(d.param, d.dtypes, d.ranks) for d in found.params]
+    known = _checked(found)
+    if known is not None:
+        table = generic.columns(params, found.generated_by) if not known.lists_dtypes else ()
+        return (*facts.rules(known), *table)
     if found.generated_by:
         return generic.generated(params, found.products, found.generated_by)
+    return generic.listed(params)
+
+
+def _checked(found: Entry) -> facts.Facts | None:
+    """What the entry's own source was read to check; None where it has none, or leaves all to a generated entry."""
     known = facts.facts_of(found.name)
-    return facts.rules(known) if known is not None and known.sourced else generic.listed(params)
+    return known if known is not None and known.sourced and (known.nulls or known.rules) else None
 
 
 def output_rules(found: Entry) -> dict[str, OutputRule]:
@@ -232,7 +241,7 @@ def operator(name: str) -> Operator:
         products=found.products or {},
         contract=contract_of(found),
         generic=True,
-        generated=bool(found.generated_by),
+        generated=bool(found.generated_by) and _checked(found) is None,
         defaults=registrations.defaults(found.signature.params, found.generated_by),
         outputs=output_rules(found),
         formats={d.param.name: d.formats for d in found.params if d.formats},

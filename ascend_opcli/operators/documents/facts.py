@@ -107,6 +107,11 @@ class Facts:
     unread: int
     sourced: bool
 
+    @property
+    def lists_dtypes(self) -> bool:
+        """Whether the source itself lists the dtypes of some tensor; else it leaves that to the kernel's entry."""
+        return any(d.label == SOURCE for d in self.dtypes)
+
 
 def rules(known: Facts) -> tuple[Rule, ...]:
     """The contract: null pointers, dtype lists, then the rest, each in the order of the source.

@@ -164,13 +164,12 @@ def generated(
     if there:
         on, off = (tuple(p for p in PRODUCTS if (p in there) is yes) for yes in (True, False))
         rules.append(OnProduct(on, off, origin=REGISTRATION))
-    columns = columns_by_product(found)
-    if columns:
-        rules.append(KernelColumns(tuple(d.param.name for d in tensors), columns))
-    closed = [p for p in there if p not in columns]
+    rules += columns(params, found)
+    table = columns_by_product(found)
+    closed = [p for p in there if p not in table]
     for at, lists in enumerate(tensors):
         if lists.dtypes and closed:
-            cells = {p: tuple(dict.fromkeys(c[at] for c in table)) for p, table in columns.items()}
+            cells = {p: tuple(dict.fromkeys(c[at] for c in columns)) for p, columns in table.items()}
             accepted = {p: cells.get(p, lists.dtypes) for p in PRODUCTS}
             rules.append(DtypeIn((lists.param.name,), accepted, origin=REGISTRATION))
     rules += [
@@ -179,6 +178,12 @@ def generated(
         if d.ranks is not None
     ]
     return tuple(rules)
+
+
+def columns(params: Sequence[Lists], found: Sequence[Registration]) -> tuple[Rule, ...]:
+    """The dtype columns that the registrations give; nothing where they are unknown."""
+    table = columns_by_product(found)
+    return (KernelColumns(tuple(d.param.name for d in params if d.param.is_tensor), table),) if table else ()
 
 
 def of_elementwise(signature: Signature) -> tuple[Rule, ...]:
