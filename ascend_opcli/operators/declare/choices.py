@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.operators.declare.structured import axis_of
+from ascend_opcli.operators.operator import Undefined
 from ascend_opcli.tensors.dtypes import round_to, widen
 
 
@@ -39,6 +40,14 @@ def made(output: str, name: str, got: Any, wanted: Any, says: str, dtype: str) -
     """What is made of the outputs, in a float dtype, against what it must be."""
     wanted = np.broadcast_to(np.asarray(wanted), np.shape(got))
     return Held(output, round_to(np.asarray(got), dtype), wanted, says, name, dtype)
+
+
+def unsaid(values: Any, where: Any, why: str) -> Any:
+    """Values of which nobody has said those ``where``. Raises Undefined, with the reason, where that is all of them."""
+    where = np.broadcast_to(where, values.shape)
+    if where.size and where.all():
+        raise Undefined(why)
+    return np.ma.masked_array(values, where) if where.any() else values
 
 
 # --- places of selected elements ------------------------------------------------------------------------------

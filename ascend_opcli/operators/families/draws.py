@@ -1,4 +1,4 @@
-"""Random outputs: drawn numbers, permutations, and dropout with the mask that it draws or is given.
+"""Random outputs: numbers drawn from a distribution, samples of weights, permutations.
 
 No seed ties a kernel's draws to ours. A distribution is judged by Kolmogorov-Smirnov, bits by their shares, and what
 follows from drawn bits exactly. The draws here are as even as can be: chance is on one side of a comparison only.
@@ -14,29 +14,63 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator
-from ascend_opcli.operators.declare.choices import Held, made, settle, wide
-from ascend_opcli.operators.declare.structured import declare, ints
+from ascend_opcli.operators.declare.choices import Held, made, settle, unsaid, wide
+from ascend_opcli.operators.declare.structured import declare
 from ascend_opcli.operators.families.fills import cast
-from ascend_opcli.operators.operator import Undefined
-from ascend_opcli.tensors.dtypes import DTYPES, round_to
+from ascend_opcli.operators.operator import Operator, Undefined, broadcast_shape, fill, fixed
+from ascend_opcli.tensors.dtypes import DTYPES, float_format, integer_range, round_to, spacing
 
 
-def _even(count: int) -> Any:
+def even(count: int) -> Any:
     """Numbers between 0 and 1 that share the range evenly, in random order."""
     return (np.random.default_rng(count).permutation(count) + 0.5) / max(count, 1)
+
+
+DEVIATIONS, FEW = 6, 12
+"""How far from its mean a count may lie: beyond that it is less likely than 1e-8."""
 
 
 # --- distributions --------------------------------------------------------------------------------------------
 
 
-def _uniform(selfRef: Any, low: Any, high: Any, _seed: Any, _offset: Any, dtypes: Any) -> Any:
+def _uniform(selfRef: Any, low: Any, high: Any, *_seeds: Any, dtypes: Any) -> Any:
     if not low <= high:
         raise Undefined("from is greater than to")
     if DTYPES[dtypes["selfRef"]].kind != "float" and low < 0:
         raise Undefined("how numbers below 0 become whole the documents do not say")
-    return cast(float(low) + (float(high) - float(low)) * _even(selfRef.size), dtypes["selfRef"]).reshape(
+    return cast(float(low) + (float(high) - float(low)) * even(selfRef.size), dtypes["selfRef"]).reshape(
         selfRef.shape
     )
+
+
+def _integers(selfRef: Any, low: int, last: int, word: str) -> Any:
+    if low > last:
+        raise Undefined("from is not below to")
+    if DTYPES[word].kind == "complex":
+        raise Undefined("how complex numbers are drawn the documents do not say")
+    steps = np.floor(even(selfRef.size) * float(last - low + 1))
+    return cast(np.clip(float(low) + steps, low, last), word).reshape(selfRef.shape)
+
+
+def _random(selfRef: Any, low: Any, high: Any, *_seeds: Any, dtypes: Any) -> Any:
+    return _integers(selfRef, int(low), int(high) - 1, dtypes["selfRef"])
+
+
+def _most(word: str) -> int:
+    """Up to where the dtype has every whole number."""
+    if DTYPES[word].kind in ("float", "complex"):
+        return int(2 / float(spacing(np.ones(1), word)[0]))
+    return 1 if word == "bool" else integer_range(word)[1]
+
+
+def _random_of_all(selfRef: Any, *_seeds: Any, dtypes: Any) -> Any:
+    return _integers(selfRef, 0, _most(dtypes["selfRef"]), dtypes["selfRef"])
+
+
+def _exponential(selfRef: Any, count: Any, rate: Any, *_seeds: Any) -> Any:
+    if not rate > 0 or int(count) != selfRef.size:
+        raise Undefined("lambda is not above 0, or count not the number of elements")
+    return (-np.log1p(-even(selfRef.size)) / float(rate)).reshape(selfRef.shape)
 
 
 def _uniform_holds(*, got: Any, golden: Any, dtypes: Any, **told: Any) -> Iterator[Held]:
@@ -44,8 +78,23 @@ def _uniform_holds(*, got: Any, golden: Any, dtypes: Any, **told: Any) -> Iterat
     yield from _of("selfRef", got, golden, wide(bounds), "from uniform numbers of [from, to)")
 
 
-_FARTHEST = 10
-"""Standard deviations beyond which no draw lies."""
+def _random_holds(*, got: Any, golden: Any, dtypes: Any, **told: Any) -> Iterator[Held]:
+    word = dtypes["selfRef"]
+    low, last = (int(told["from"]), int(told["to"]) - 1) if "from" in told else (0, _most(word))
+    bounds = wide(cast(np.array([low, last], np.float64), word)).astype(np.float64)
+    yield from _of("selfRef", got, golden, (bounds.min(), bounds.max()), "from whole numbers, each as likely")
+    ours = wide(got["selfRef"]).astype(np.float64)
+    parts = np.where(np.isfinite(ours), ours - np.rint(ours), 0)
+    yield made("selfRef", "fractions of selfRef", parts, 0, "every number is whole", "float64")
+
+
+def _exponential_holds(*, got: Any, golden: Any, **told: Any) -> Iterator[Held]:
+    bounds = 0.0, _LONGEST / float(told["lambda"])
+    yield from _of("selfRef", got, golden, bounds, "from exponential numbers of lambda")
+
+
+_FARTHEST, _LONGEST = 10, 60
+"""Standard deviations beyond which no normal draw lies, and means beyond which no exponential one does."""
 
 
 def _normal_holds(output: str, *, got: Any, golden: Any, mean: Any, std: Any, **_told: Any) -> Iterator[Held]:
@@ -54,9 +103,9 @@ def _normal_holds(output: str, *, got: Any, golden: Any, mean: Any, std: Any, **
     yield from _of(output, got, golden, bounds, "from normal numbers of mean and std")
 
 
-def _of(output: str, got: Any, golden: Any, bounds: Any, says: str) -> Iterator[Held]:
+def _of(output: str, got: Any, golden: Any, bounds: Any, says: str, dtype: str = "") -> Iterator[Held]:
     """A distribution, and that not even one number lies outside its bounds or is NaN."""
-    yield Held(output, got[output], golden[output], says)
+    yield Held(output, got[output], golden[output], says, dtype=dtype)
     ours = wide(got[output])
     if ours.size:
         ends = np.array([ours.min(), ours.max()], np.float64)
@@ -71,7 +120,7 @@ def _unordered(output: str, drawn: Any) -> Iterator[Held]:
     """Neighbours have nothing to do with one another: a ramp has the right distribution too."""
     pairs = np.stack([drawn[:-1], drawn[1:]]) if drawn.size > 1 else np.zeros((2, 1))
     if np.isfinite(pairs).all() and (pairs.std(axis=1) > 0).all():
-        found, room = np.corrcoef(pairs)[:1, 1], _DEVIATIONS / math.sqrt(pairs.shape[1])
+        found, room = np.corrcoef(pairs)[:1, 1], DEVIATIONS / math.sqrt(pairs.shape[1])
         says = "the correlation of neighbours is 0, within what chance gives"
         yield made(output, f"order of {output}", found, np.clip(found, -room, room), says, "float64")
 
@@ -83,160 +132,98 @@ def _normal_table() -> tuple[Any, Any]:
 
 
 def _gauss(shape: Any, mean: Any, std: Any, word: str) -> Any:
-    if std < 0:
-        raise Undefined("std is below 0")
     if DTYPES[word].kind != "float":
         raise Undefined("how drawn numbers become whole the documents do not say")
     shares, x = _normal_table()
-    return (float(mean) + float(std) * np.interp(_even(math.prod(shape)), shares, x)).reshape(shape)
+    drawn = np.interp(even(math.prod(shape)), shares, x).reshape(shape or (1,))
+    mean, std = np.asarray(mean, np.float64), np.asarray(std, np.float64)
+    return unsaid(mean + std * drawn, _beyond(mean, std, word), f"std is below 0, or draws are beyond {word}")
 
 
-def _inplace_normal(selfRef: Any, mean: Any, std: Any, _seed: Any, _offset: Any, dtypes: Any) -> Any:
+def _beyond(mean: Any, std: Any, word: str) -> Any:
+    """Where nothing is known of draws: some of them are no numbers of the dtype, though the mean is one."""
+    known = (std >= 0) & (std * _FARTHEST + np.abs(mean) <= float_format(word).largest)
+    return ~known & ~((std >= 0) & np.isfinite(std) & ~np.isfinite(mean))
+
+
+def _inplace_normal(selfRef: Any, mean: Any, std: Any, *_seeds: Any, dtypes: Any) -> Any:
     return _gauss(selfRef.shape, mean, std, dtypes["selfRef"])
 
 
-def _normal(mean: Any, std: Any, _seed: Any, _offset: Any, call: Any, dtypes: Any) -> Any:
+def _normal(mean: Any, std: Any, *_seeds: Any, call: Any, dtypes: Any) -> Any:
     return _gauss(call.outputs["out"].shape, mean, std, dtypes["out"])
 
 
-# --- bits -----------------------------------------------------------------------------------------------------
-
-
-def _bits(count: int, ones: float) -> Any:
-    """As many ones as their share says, in random order."""
-    return _even(count) < float(ones)
-
-
-def _probability(p: Any) -> float:
-    if not 0 <= p <= 1:
-        raise Undefined(f"a probability of {float(p):g}")
-    return float(p)
-
-
-def _bernoulli(tensor: Any, prob: Any, *_seeds: Any) -> Any:
-    return _bits(tensor.size, _probability(prob)).reshape(tensor.shape).astype(np.int8)
-
-
-def _bernoulli_holds(output: str, *, got: Any, golden: Any, prob: Any, **_told: Any) -> Iterator[Held]:
-    ours = wide(got[output])
-    wanted = np.where((ours == 0) | (ours == 1), ours, golden[output])
-    yield Held(output, got[output], wanted, "every element is 0 or 1", name=f"values of {output}")
-    yield from _shares(output, (ours == 1).reshape(-1), float(prob))
-
-
-PARTS = 8
-_DEVIATIONS, _FEW = 6, 12
-"""How far from its mean a count of ones may lie: beyond that it is less likely than 1e-8."""
-
-
-def _shares(output: str, bits: Any, ones: float) -> Iterator[Held]:
-    """The share of ones among all bits, at each place of a byte, and in each eighth."""
-    if not bits.size:
+def _each_normal_holds(
+    *, got: Any, golden: Any, mean: Any, std: Any, dtypes: Any, **_told: Any
+) -> Iterator[Held]:
+    """Every element has a mean and a std of its own; what is drawn is how many of them it lies away."""
+    if "out" not in golden:
         return
-    groups = [bits, *(bits[i::PARTS] for i in range(PARTS)), *np.array_split(bits, PARTS)]
-    sizes = np.array([max(g.size, 1) for g in groups])
-    found = np.array([np.count_nonzero(g) for g in groups]) / sizes
-    room = (
-        _DEVIATIONS * np.sqrt(ones * (1 - ones) / sizes) + _FEW / sizes
-        if 0 < ones < 1
-        else np.zeros(len(groups))
+    shape = golden["out"].shape
+    told = (np.asarray(v, np.float64) for v in (mean, std))
+    mean, std = (np.broadcast_to(v if shape else v.reshape(()), shape) for v in told)
+    given, rounded, mean, std = (
+        wide(v).astype(np.float64).reshape(-1)
+        for v in (got["out"], round_to(golden["out"], dtypes["out"]), mean, std)
     )
-    empty = np.array([not g.size for g in groups])
-    wanted = np.where(empty, found, np.clip(found, ones - room, ones + room))
-    says = f"{ones:.6g} of the bits are 1, within what chance gives: of all, at each place of a byte, in each eighth"
-    yield made(output, f"ones in {output}", found, wanted, says, "float64")
+    sure = (std == 0) | ~np.isfinite(mean)
+    drawn = ~sure & ~_beyond(mean, std, dtypes["out"])
+    ours, theirs = ((side[drawn] - mean[drawn]) / std[drawn] for side in (given, rounded))
+    yield from _of(
+        "out", {"out": ours}, {"out": theirs}, (-_FARTHEST - 1, _FARTHEST + 1),
+        "(out - mean) / std from normal numbers", "float64",
+    )  # fmt: skip
+    yield made("out", "out of no std", given[sure], mean[sure], "mean where std is 0", dtypes["out"])
 
 
-# --- dropout --------------------------------------------------------------------------------------------------
+# --- samples ------------------------------------------------------------------------------------------------
 
 
-def _of_mask(mask: Any, count: int) -> Any:
-    """The bits of a mask, the lowest of a byte first."""
-    bits = np.unpackbits(np.ascontiguousarray(mask).reshape(-1).view(np.uint8), bitorder="little")
-    if bits.size < count:
-        raise Undefined(f"a mask of {bits.size} bits for {count} elements")
-    return bits[:count].astype(bool)
+def _weights(self: Any, count: int) -> tuple[Any, Any]:
+    """Rows of weights, and in which of them enough are above 0; 1 stands for all weights of the others."""
+    rows = np.asarray(np.atleast_2d(self), np.float64)
+    good = ((rows >= 0) & np.isfinite(rows)).all(axis=1) & (np.count_nonzero(rows, axis=1) >= count)
+    return np.where(good[:, None], rows, 1), good
 
 
-def _mask_of(bits: Any, call: Any, name: str) -> Any:
-    spec = call.outputs.get(name)
-    made_bytes = np.packbits(bits, bitorder="little")
-    if spec is None:
-        return made_bytes
-    if spec.count < made_bytes.size:
-        raise Undefined(f"{name} has room for {8 * spec.count} bits of {bits.size}")
-    return np.pad(made_bytes, (0, spec.count - made_bytes.size)).reshape(spec.shape)
+def _multinomial(self: Any, count: Any, again: Any, *_seeds: Any) -> Any:
+    """Places of weights: by the shares of a row, or those of the smallest e / weight, with e exponential numbers."""
+    count = int(count)
+    rows, good = _weights(self, 1 if again else count)
+    if again:
+        shares = np.cumsum(rows, axis=1)
+        places = even(count)
+        made = [np.searchsorted(s, places * s[-1], side="right") for s in shares]
+        return _of_rows(np.minimum(made, rows.shape[1] - 1), good, self)
+    waits = np.random.default_rng(count).exponential(size=rows.shape)
+    order = np.argsort(np.where(rows > 0, waits / np.where(rows > 0, rows, 1), np.inf), axis=1, kind="stable")
+    return _of_rows(order[:, :count], good, self)
 
 
-def _filled(call: Any, name: str, value: int) -> Any:
-    spec = call.outputs.get(name)
-    return None if spec is None else np.full(spec.shape, value, np.uint8)
+def _of_rows(made: Any, good: Any, self: Any) -> Any:
+    why = "weights are finite, none below 0, and as many above 0 as must be drawn"
+    return unsaid(made, ~good[:, None], why).reshape(*self.shape[:-1], made.shape[1])
 
 
-def _dropped(x: Any, bits: Any, scale: Any) -> Any:
-    return np.where(bits.reshape(x.shape), x * x.dtype.type(scale), x.dtype.type(0))
-
-
-def _do_mask(self: Any, mask: Any, prob: Any) -> Any:
-    p = _probability(prob)
-    if p in (0, 1):
-        return self if p == 0 else np.zeros_like(self)
-    return _dropped(self, _of_mask(mask, self.size), 1 / (1 - p))
-
-
-def _backward(grad: Any, mask: Any, scale: Any) -> Any:
-    if scale != 0 and scale < 1:
-        raise Undefined(f"a scale of {float(scale):g}, which is 0 or at least 1")
-    return _dropped(grad, _of_mask(mask, grad.size), float(scale)) if scale else np.zeros_like(grad)
-
-
-def _v3_backward(grad: Any, mask: Any, scale: Any) -> Any:
-    """A chain of products: an Inf that is dropped gives NaN."""
-    bits = _of_mask(mask, grad.size).reshape(grad.shape)
-    return grad * bits.astype(grad.dtype) * grad.dtype.type(scale)
-
-
-def _drop(x: Any, p: float, call: Any) -> Any:
-    bits = _bits(x.size, 1 - p)
-    return _dropped(x, bits, 1 / (1 - p)), _mask_of(bits, call, "maskOut")
-
-
-def _dropout(x: Any, p: Any, train: Any, _seed: Any, _offset: Any, call: Any) -> Any:
-    p = _probability(p)
-    if p in (0, 1) or not train:  # the mask is left as it is
-        return (x if p == 0 or not train else np.zeros_like(x)), None
-    return _drop(x, p, call)
-
-
-def _dropout_v3(x: Any, noise: Any, p: Any, _seed: Any, _offset: Any, call: Any) -> Any:
-    p = _probability(p)
-    if noise is not None:
-        raise Undefined("optionalNoiseShape, which is reserved")
-    if p in (0, 1):
-        return (x if p == 0 else np.zeros_like(x)), _filled(call, "maskOut", 0 if p else 255)
-    return _drop(x, p, call)
-
-
-def _dropout_holds(*, got: Any, golden: Any, p: Any, **told: Any) -> Iterator[Held]:
-    x, p = told["input"], float(p)
-    if "maskOut" not in golden or "out" not in golden or not 0 < p < 1:
+def _multinomial_holds(*, got: Any, golden: Any, replacement: Any, **told: Any) -> Iterator[Held]:
+    """Rows are judged one by one: a kernel may use one draw for all of them."""
+    if "out" not in golden:
         return
-    bits = _of_mask(got["maskOut"], x.size)
-    wanted = _dropped(x, bits, 1 / (1 - p)).reshape(golden["out"].shape)
-    yield Held("out", got["out"], wanted, "input / (1 - p) where maskOut has a 1, else 0")
-    yield from _shares("maskOut", bits, 1 - p)
-
-
-def _gen_mask(shape: Any, prob: Any, *_rest: Any, call: Any) -> Any:
-    p = _probability(prob)
-    if p in (0, 1):
-        return _filled(call, "out", 0 if p else 255)
-    return _mask_of(_bits(math.prod(ints(shape)), 1 - p), call, "out")
-
-
-def _gen_mask_holds(*, got: Any, shape: Any, prob: Any, **_told: Any) -> Iterator[Held]:
-    if 0 < prob < 1:
-        yield from _shares("out", _of_mask(got["out"], math.prod(ints(shape))), 1 - float(prob))
+    ours, right = np.atleast_2d(got["out"]), np.atleast_2d(golden["out"])
+    rows, good = _weights(told["self"], 1 if replacement else right.shape[1])
+    wanted = np.where(good[:, None], settle(rows > 0, 1, right, ours, once=not replacement), ours)
+    says = f"places of weights above 0{'' if replacement else ', each once in a row'}"
+    yield Held("out", got["out"], wanted.reshape(got["out"].shape), says)
+    if replacement and right.shape[1]:
+        n, categories = right.shape[1], rows.shape[1]
+        flat = np.clip(ours, 0, categories - 1) + categories * np.arange(len(rows))[:, None]
+        found = np.bincount(flat.reshape(-1), minlength=rows.size).reshape(rows.shape) / n
+        shares = rows / rows.sum(axis=1, keepdims=True)
+        room = DEVIATIONS * np.sqrt(shares * (1 - shares) / n) + FEW / n
+        says = "how often a place stands in its row, within what chance gives by its weight"
+        wanted = np.where(good[:, None], np.clip(found, shares - room, shares + room), found)
+        yield made("out", "shares in out", found, wanted, says, "float64")
 
 
 # --- permutations ---------------------------------------------------------------------------------------------
@@ -271,58 +258,65 @@ def _permutation_holds(*, got: Any, golden: Any, n: Any, **_told: Any) -> Iterat
 
 # --- declarations ---------------------------------------------------------------------------------------------
 
-
-def _mask_shape(shape: Any) -> tuple[int, ...]:
-    """Bits in whole units of 128."""
-    return (-(-math.prod(shape) // 128) * 16,)
-
-
-def _with_mask(x: Any, *_rest: Any) -> list[Any]:
-    return [(x.dtype, x.shape), ("uint8", _mask_shape(x.shape))]
-
-
-def _as_first(x: Any, *_rest: Any) -> Any:
-    return x.dtype, x.shape
-
-
-_SEEDS: dict[str, Any] = {"seed": 1, "offset": 0}
-_LARGE = (64, 64)
-_ALL_BYTES = Generator("integers", (0, 255))
-_MASKED: dict[str, Any] = {
-    "short": {"mask": lambda _dtype, shape: ("uint8", _mask_shape(shape))},
-    "data": {"mask": _ALL_BYTES},
+SEEDS: dict[str, Any] = {"seed": 1, "offset": 0}
+TENSORS: dict[str, Any] = {
+    "short": {name: fixed("int64", 1) for name in ("seedTensor", "offsetTensor")},
+    "data": {"seedTensor": fill(1), "offsetTensor": fill(0)},
 }
+LARGE = (64, 64)
+_WIDTH: dict[str, Any] = {"from": 0.0, "to": 1.0}
+_WHOLE: dict[str, Any] = {"from": 0, "to": 100}
+_BELL: dict[str, Any] = {"mean": 0.0, "std": 1.0}
+_STD: dict[str, Any] = {"std": Generator("uniform", (0.5, 2.0))}
+
+
+def both_forms(
+    name: str, *function_text_and_infer: Any, seeds: Any = SEEDS, **changes: Any
+) -> Iterator[Operator]:
+    """The operator with plain seeds, and the one whose seed and offset are tensors with an offset beside them."""
+    own = changes.pop("sample_attributes", {})
+    yield declare(name, *function_text_and_infer, sample_attributes={**own, **seeds}, **changes)
+    more = {key: {**changes.get(key, {}), **TENSORS[key]} for key in TENSORS}
+    yield declare(
+        f"{name}Tensor",
+        *function_text_and_infer,
+        sample_attributes={**own, "offset": 0},
+        **{**changes, **more},
+    )
+
+
+def _sampled(self: Any, count: Any, *_rest: Any) -> Any:
+    return "int64", (*self.shape[:-1], int(count))
+
+
+_DRAWN: dict[str, Any] = {"standard": "random", "sample_shape": LARGE}
 OPERATORS = (
-    declare("InplaceUniform", _uniform, "selfRef = uniform numbers of [from, to)", None, standard="random",
-            sample_shape=_LARGE, sample_attributes={"from": 0.0, "to": 1.0, **_SEEDS}, holds=_uniform_holds),
-    declare("InplaceNormal", _inplace_normal, "selfRef = normal numbers of mean and std", None, standard="random",
-            sample_shape=_LARGE, sample_attributes={"mean": 0.0, "std": 1.0, **_SEEDS},
-            holds=partial(_normal_holds, "selfRef")),
+    *both_forms("InplaceUniform", _uniform, "selfRef = uniform numbers of [from, to)", None,
+                sample_attributes=_WIDTH, holds=_uniform_holds, **_DRAWN),
+    *both_forms("InplaceNormal", _inplace_normal, "selfRef = normal numbers of mean and std", None,
+                sample_attributes=_BELL, holds=partial(_normal_holds, "selfRef"), **_DRAWN),
+    *both_forms("InplaceRandom", _random, "selfRef = whole numbers of [from, to), each as likely", None,
+                sample_attributes=_WHOLE, holds=_random_holds, **_DRAWN),
+    *both_forms("InplaceRandomWithoutFromTo", _random_of_all,
+                "selfRef = whole numbers from 0 up to where its dtype has every one, each as likely", None,
+                holds=_random_holds, **_DRAWN),
     declare("NormalFloatFloat", _normal, "out = normal numbers of mean and std",
-            lambda *_a: ("float32", _LARGE), standard="random", sample_attributes={"mean": 0.0, "std": 1.0, **_SEEDS},
+            lambda *_a: ("float32", LARGE), standard="random", sample_attributes={**_BELL, **SEEDS},
             holds=partial(_normal_holds, "out")),
-    declare("InplaceBernoulli", _bernoulli, "selfRef = 1 with the probability prob, else 0", None,
-            sample_shape=_LARGE, sample_attributes={"prob": 0.25, **_SEEDS},
-            holds=partial(_bernoulli_holds, "selfRef")),
-    declare("Bernoulli", _bernoulli, "out = 1 with the probability prob, else 0", _as_first,
-            sample_shape=_LARGE, sample_attributes={"prob": 0.25, **_SEEDS}, holds=partial(_bernoulli_holds, "out")),
+    declare("NormalTensorTensor", _normal, "out = normal numbers, each of its own mean and std",
+            lambda mean, std, *_a: (mean.dtype, broadcast_shape(mean.shape, std.shape)), data=_STD,
+            sample_attributes=SEEDS, holds=_each_normal_holds, **_DRAWN),
+    declare("NormalTensorFloat", _normal, "out = normal numbers, each of its own mean",
+            lambda mean, *_a: (mean.dtype, mean.shape), sample_attributes={"std": 1.0, **SEEDS},
+            holds=_each_normal_holds, **_DRAWN),
+    declare("NormalFloatTensor", _normal, "out = normal numbers, each of its own std",
+            lambda _mean, std, *_a: (std.dtype, std.shape), data=_STD, sample_attributes={"mean": 0.0, **SEEDS},
+            holds=_each_normal_holds, **_DRAWN),
+    declare("SimThreadExponential", _exponential, "selfRef = exponential numbers of lambda", None,
+            sample_attributes={"count": 4096, "lambda": 1.0, **SEEDS}, holds=_exponential_holds, **_DRAWN),
+    *both_forms("Multinomial", _multinomial, "out = places of self, drawn by their weights", _sampled,
+                data={"self": Generator("uniform", (0.1, 1.0))}, sample_shape=(4, 8), holds=_multinomial_holds,
+                sample_attributes={"numsamples": 4, "replacement": False}),
     declare("Randperm", _permutation, "out = the numbers from 0 to n - 1 in random order",
-            lambda n, *_a: ("int64", (int(n),)), sample_attributes={"n": 100, **_SEEDS}, holds=_permutation_holds),
-    declare("Dropout", _dropout, "out = input / (1 - p) where maskOut has a 1, else 0", _with_mask,
-            sample_shape=_LARGE, sample_attributes={"p": 0.25, "train": True, **_SEEDS}, holds=_dropout_holds),
-    declare("DropoutV3", _dropout_v3, "out = input / (1 - p) where maskOut has a 1, else 0",
-            _with_mask, sample_shape=_LARGE, sample_attributes={"p": 0.25, **_SEEDS}, holds=_dropout_holds,
-            short={"optionalNoiseShape": lambda *_a: None}),
-    declare("DropoutGenMask", _gen_mask, "out = bits that are 1 with the probability 1 - prob",
-            lambda shape, *_a: ("uint8", _mask_shape(ints(shape))), holds=_gen_mask_holds,
-            sample_attributes={"shape": _LARGE, "prob": 0.25, **_SEEDS}),
-    declare("DropoutGenMaskV2", _gen_mask, "out = bits that are 1 with the probability 1 - prob",
-            lambda shape, *_a: ("uint8", _mask_shape(ints(shape))), holds=_gen_mask_holds,
-            sample_attributes={"shape": _LARGE, "prob": 0.25, "probDataType": "float32", **_SEEDS}),
-    declare("DropoutDoMask", _do_mask, "out = self / (1 - prob) where mask has a 1, else 0", _as_first,
-            sample_attributes={"prob": 0.25}, **_MASKED),
-    declare("DropoutBackward", _backward, "out = gradOutput * scale where mask has a 1, else 0", _as_first,
-            sample_attributes={"scale": 1.25}, **_MASKED),
-    declare("DropoutV3Grad", _v3_backward, "gradX = gradY * mask * scale", _as_first,
-            sample_attributes={"scale": 1.25}, **_MASKED),
+            lambda n, *_a: ("int64", (int(n),)), sample_attributes={"n": 100, **SEEDS}, holds=_permutation_holds),
 )  # fmt: skip

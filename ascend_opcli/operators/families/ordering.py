@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator
-from ascend_opcli.operators.declare.choices import Places, same
+from ascend_opcli.operators.declare.choices import Places, same, unsaid
 from ascend_opcli.operators.declare.structured import axis_of, declare, reduced_shape
 from ascend_opcli.operators.operator import Undefined
 
@@ -25,10 +25,8 @@ def _known(rows: Any, *made: Any, before: bool = False) -> Any:
     nan = np.isnan(rows) if rows.dtype.kind == "f" else np.zeros(rows.shape, bool)
     if not nan.any():
         return made
-    unsaid = np.maximum.accumulate(nan, -1) if before else nan.any(-1, keepdims=True)
-    if unsaid.all():
-        raise Undefined("where NaN stands in an order the documents do not say")
-    return tuple(np.ma.masked_array(m, np.broadcast_to(unsaid, m.shape)) for m in made)
+    reached = np.maximum.accumulate(nan, -1) if before else nan.any(-1, keepdims=True)
+    return tuple(unsaid(m, reached, "where NaN stands in an order the documents do not say") for m in made)
 
 
 def _order(rows: Any, *, descending: Any = False) -> Any:

@@ -1,23 +1,65 @@
-"""The distinct elements of a tensor, as a set where they are not sorted, with inverse and counts that fit them."""
+"""The distinct elements or slices of a tensor, with inverse and counts that fit them; as a set where not sorted.
+
+Every operator works on rows: elements are rows of one, the slices along an axis those of what they hold.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ascend_opcli.operators.declare.choices import Held, wide
-from ascend_opcli.operators.declare.structured import declare
+from ascend_opcli.operators.declare.structured import axis_of, declare
 from ascend_opcli.operators.operator import Undefined
 
+_FLAT = 1000
+"""The dim of aclnnUniqueConsecutive that flattens."""
 
-def _distinct(self: Any) -> tuple[Any, Any, Any]:
-    flat = self.reshape(-1)
-    if flat.dtype.kind == "f" and np.isnan(flat).any():
+
+def _axis(self: Any, told: Any) -> int | None:
+    """The axis whose slices are compared, None for the elements."""
+    dim = told.get("dim")
+    return None if dim is None or int(dim) == _FLAT else axis_of(dim, len(self.shape))
+
+
+def _rows(values: Any, axis: int | None) -> Any:
+    return (
+        values.reshape(-1, 1)
+        if axis is None
+        else np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
+    )
+
+
+def _compact(rows: Any, shape: Any, axis: int | None) -> Any:
+    """Rows as the front of an output holds them: in memory order, as many slices as there are rows."""
+    if axis is None:
+        return rows.reshape(-1)
+    rest = tuple(d for i, d in enumerate(shape) if i != axis)
+    return np.moveaxis(rows.reshape(len(rows), *rest), 0, axis).reshape(-1)
+
+
+def _order(rows: Any) -> Any:
+    return np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
+
+
+def _distinct(self: Any, axis: int | None, *, neighbours: bool = False) -> tuple[Any, Any, Any]:
+    """The distinct rows, ascending, where each row of self is among them, and how often each is there.
+
+    With ``neighbours`` those that differ from the one before, as they stand.
+    """
+    rows = _rows(self, axis)
+    if rows.dtype.kind in "fc" and np.isnan(rows).any():
         raise Undefined("whether NaN is one element or several the documents do not say")
-    values, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True)
-    return values, inverse.reshape(self.shape), counts
+    order = np.arange(len(rows)) if neighbours else _order(rows)
+    ordered = rows[order]
+    new = np.ones(len(rows), bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    inverse = np.empty(len(rows), np.int64)
+    inverse[order] = np.cumsum(new) - 1
+    return ordered[new], inverse, np.bincount(inverse, minlength=0).astype(np.int64)
 
 
 def _within(values: Any, call: Any, name: str) -> Any:
@@ -26,61 +68,99 @@ def _within(values: Any, call: Any, name: str) -> Any:
     if spec is None:
         return values
     if spec.count < len(values):
-        raise Undefined(f"{name} has room for {spec.count} of {len(values)} distinct elements")
+        raise Undefined(f"{name} has room for {spec.count} of {len(values)} elements")
     return np.pad(values, (0, spec.count - len(values))).reshape(spec.shape)
 
 
-def _unique(self: Any, _in_order: Any, inverse: Any, call: Any) -> Any:
-    values, places, _ = _distinct(self)
-    return _within(values, call, "valueOut"), places if inverse else None
-
-
-def _unique2(self: Any, _in_order: Any, inverse: Any, counts: Any, call: Any) -> Any:
-    values, places, times = _distinct(self)
+def _made(
+    call: Any, self: Any, inverse: Any, counts: Any, *, neighbours: bool = False, dim: Any = None
+) -> Any:
+    axis = _axis(self, {"dim": dim})
+    rows, places, times = _distinct(self, axis, neighbours=neighbours)
     return (
-        _within(values, call, "valueOut"),
-        places if inverse or counts else None,
+        _within(_compact(rows, self.shape, axis), call, "valueOut"),
+        _within(places, call, "inverseOut") if inverse else None,
         _within(times, call, "countsOut") if counts else None,
     )
 
 
-def _holds(*, got: Any, golden: Any, **told: Any) -> Iterator[Held]:
-    """Elements behind the distinct ones are not looked at: an output has room for as many as self has."""
-    n = len(_distinct(told["self"])[0])
-    if "valueOut" not in golden:
+def _unique(self: Any, _in_order: Any, inverse: Any, call: Any) -> Any:
+    return _made(call, self, inverse, False)[:2]
+
+
+def _unique2(self: Any, _in_order: Any, inverse: Any, counts: Any, call: Any) -> Any:
+    return _made(call, self, inverse or counts, counts)
+
+
+def _of_dim(self: Any, _in_order: Any, inverse: Any, dim: Any, call: Any) -> Any:
+    return _made(call, self, inverse, True, dim=dim)
+
+
+def _consecutive(self: Any, inverse: Any, counts: Any, dim: Any, call: Any) -> Any:
+    return _made(call, self, inverse, counts, neighbours=True, dim=dim)
+
+
+def _holds(neighbours: bool = False, /, *, got: Any, golden: Any, **told: Any) -> Iterator[Held]:
+    """What lies behind the distinct elements is not looked at: an output has room for as many as self has."""
+    self = told["self"]
+    axis = _axis(self, told)
+    rows = _distinct(self, axis, neighbours=neighbours)[0]
+    n, what = len(rows), "elements" if axis is None else "slices"
+    if "valueOut" not in golden or golden["valueOut"].size < rows.size:
         return
-    in_order = bool(told["sorted"])
-    front = wide(got["valueOut"]).reshape(-1)[:n]
-    # The place at which the output has the element of each rank.
-    at = np.arange(n) if in_order else np.argsort(front, kind="stable")
-    how = "ascending" if in_order else "in any order"
-    yield _front("valueOut", got, golden, at, f"the distinct elements, {how}")
+    shape = (n,) if axis is None else tuple(n if i == axis else d for i, d in enumerate(self.shape))
+
+    def front(name: str, count: int) -> tuple[Any, Any]:
+        return got[name].reshape(-1)[:count], golden[name].reshape(-1)[:count]
+
+    # The places at which the output, and the golden, have the row of each rank.
+    sides = front("valueOut", rows.size)
+    in_order = neighbours or bool(told["sorted"])
+    at, right = (
+        np.arange(n) if in_order else _order(_rows(wide(side).reshape(shape), axis)) for side in sides
+    )
+    how = "each unlike the one before" if neighbours else "ascending" if in_order else "in any order"
+    placed = np.empty_like(rows, sides[1].dtype)
+    placed[at] = _rows(sides[1].reshape(shape), axis)[right]
+    wanted = _compact(placed, self.shape, axis)
+    yield Held("valueOut", sides[0], wanted, f"the distinct {what}, {how}", front=rows.size)
     if "inverseOut" in golden:
-        places = golden["inverseOut"]
+        ours, places = front("inverseOut", self.size if axis is None else self.shape[axis])
         inside = (places >= 0) & (places < n)
-        wanted = np.where(inside, at[np.where(inside, places, 0)] if n else 0, places)
-        yield Held("inverseOut", got["inverseOut"], wanted, "where valueOut has each element of self")
+        ranked = at[np.argsort(right)][np.where(inside, places, 0)] if n else places
+        says = f"where valueOut has each of the {what} of self"
+        yield Held("inverseOut", ours, np.where(inside, ranked, places), says, front=ours.size)
     if "countsOut" in golden:
-        yield _front("countsOut", got, golden, at, "how often self has each element of valueOut")
+        ours, counts = front("countsOut", n)
+        times = np.empty_like(counts)
+        times[at] = counts[right]
+        yield Held("countsOut", ours, times, f"how often self has each of the {what} of valueOut", front=n)
 
 
-def _front(name: str, got: Any, golden: Any, at: Any, says: str) -> Held:
-    right = golden[name].reshape(-1)[: len(at)]
-    wanted = np.empty_like(right)
-    wanted[at] = right
-    return Held(name, got[name].reshape(-1)[: len(at)], wanted, says, front=len(at))
+# --- declarations ---------------------------------------------------------------------------------------------
 
 
-def _made(self: Any, *_attributes: Any) -> list[Any]:
-    count = int(np.prod(self.shape, dtype=np.int64))
-    return [(self.dtype, (count,)), ("int64", self.shape), ("int64", (count,))]
+def _shapes(self: Any, dim: Any = None) -> list[Any]:
+    axis, size = _axis(self, {"dim": dim}), int(np.prod(self.shape, dtype=np.int64))
+    if axis is None:
+        return [(self.dtype, (size,)), ("int64", self.shape), ("int64", (size,))]
+    return [(self.dtype, self.shape), *[("int64", (self.shape[axis],))] * 2]
 
 
+_ANY: dict[str, Any] = {"sorted": True, "returnInverse": True}
 OPERATORS = (
     declare("Unique", _unique, "valueOut, inverseOut = the distinct elements of self, and where each of self is there",
-            _made, sample_attributes={"sorted": True, "returnInverse": True}, standard="exact", holds=_holds),
+            lambda self, *_rest: _shapes(self), sample_attributes=_ANY, standard="exact", holds=_holds),
     declare("Unique2", _unique2,
             "valueOut, inverseOut, countsOut = the distinct elements of self, where each of self is there, how often",
-            _made, sample_attributes={"sorted": True, "returnInverse": True, "returnCounts": True}, standard="exact",
+            lambda self, *_rest: _shapes(self), sample_attributes={**_ANY, "returnCounts": True}, standard="exact",
             holds=_holds),
+    declare("UniqueDim", _of_dim,
+            "valueOut, inverseOut, countsOut = the distinct slices of self along dim, where each is there, how often",
+            lambda self, *rest: _shapes(self, rest[-1]), sample_attributes={**_ANY, "dim": 0}, standard="exact",
+            holds=_holds),
+    declare("UniqueConsecutive", _consecutive,
+            "valueOut, inverseOut, countsOut = self without what repeats the one before, where each is, how often",
+            lambda self, *rest: _shapes(self, rest[-1]), standard="exact", holds=partial(_holds, True),
+            sample_attributes={"returnInverse": False, "returnCounts": True, "dim": _FLAT}),
 )  # fmt: skip
