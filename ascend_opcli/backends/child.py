@@ -41,6 +41,8 @@ GUARD_PATIENCE = PATIENCE + 1.0
 CLOSING = 5.0
 """Seconds that a process has to release what it holds before it is ended by force."""
 
+KILLED = signal.SIGKILL.name
+
 FIRST_STEP = "the preparation"
 
 
@@ -323,6 +325,13 @@ def ended(code: int, who: str) -> str:
         return signal.Signals(-code).name
     except ValueError:
         return f"signal {-code}"
+
+
+def killed(who: str, step: str) -> str:
+    """What a loss by SIGKILL means. No kernel, library or function sends it: the system does that is out of memory, or
+    somebody who ends processes."""
+    what = "the host was probably out of memory (dmesg tells); raise its limit, or run smaller cases"
+    return f"{who} was killed (SIGKILL) in {step}: {what}"
 
 
 def _size(folder: Path | None) -> int:

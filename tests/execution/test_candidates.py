@@ -496,6 +496,29 @@ def test_a_program_is_judged_by_its_files_and_a_wrong_one_costs_one_case(
     assert f"{program} (sha256 {digest})" in results["half"]["served_by"]
 
 
+@pytest.mark.parametrize("kind", ["function", "program"])
+def test_a_process_that_the_system_kills_for_its_memory_is_not_the_candidates_fault(
+    kind: str, judge: Judge, opcli: Opcli, case_file: CaseFile, tmp_path: Path
+) -> None:
+    kill = "import os; os.kill(os.getpid(), 9)"
+    if kind == "function":
+        results = judge(f"\ndef f(x, dy):\n    if x.shape == (33,): {kill}\n    return good(x, dy)\n")
+        code = results.pop("").code
+    else:
+        program, report = tmp_path / "program.py", tmp_path / "r.json"
+        program.write_text(f"{PROGRAM}write(good)\n{kill}\n", "utf-8")
+        options = ("-k", "one or half", "--candidate", f"{sys.executable} {program} {{dir}}", "--json", report)
+        code = opcli("run", case_file(CASES), *options).code
+        results = {r["name"]: r for r in json.loads(report.read_text())["results"]}
+    assert (code, results["half"]["verdict"], results["one"]["verdict"]) == (3, "ERROR", "PASS")
+    assert "was killed (SIGKILL) in the call: the host was probably out of memory" in results["half"]["reason"]
+
+
+def test_a_candidate_that_is_killed_as_it_loads_is_an_error(judge: Judge) -> None:
+    done = judge("\nimport os; os.kill(os.getpid(), 9)\n", function="good")[""]
+    assert (done.code, "was killed (SIGKILL)" in done.err) == (3, True)
+
+
 def test_no_shell_reads_the_command(opcli: Opcli, case_file: CaseFile, tmp_path: Path) -> None:
     path, mark = case_file(CASES), tmp_path / "mark"
     done = opcli("run", f"{path}::one", "--candidate", f"echo {{dir}} ; touch {mark} $(touch {mark})")

@@ -16,7 +16,7 @@ from ascend_opcli.backends.candidate.limits import memory_text, out_of_memory
 from ascend_opcli.backends.candidate.probe import Way
 from ascend_opcli.backends.candidate.requests import Finished, Load, Loaded, Prepare, Ran, Run, RunOther
 from ascend_opcli.backends.candidate.source import Source
-from ascend_opcli.backends.child import FIRST_STEP, Broken, Child
+from ascend_opcli.backends.child import FIRST_STEP, KILLED, Broken, Child, killed
 from ascend_opcli.errors import SurroundingsError, UsageError
 from ascend_opcli.model import Call, Case, Outcome
 from ascend_opcli.operators.signature import Signature
@@ -152,6 +152,8 @@ class Candidate:
         self._child.start([json.dumps(options)], os.environ)
         loaded = self._child.ask(Load(), START_TIMEOUT)
         if isinstance(loaded, Broken):
+            if loaded.ended == KILLED:
+                raise SurroundingsError(killed("the candidate's process", loaded.step))
             loaded = Loaded(fault=loaded.sentence)
         voice = self._child.new_voice()
         if isinstance(loaded, Outcome):
@@ -190,15 +192,15 @@ def _with(outcome: Outcome, found: list[str], voice: str) -> Outcome:
 
 
 def _broken(lost: Broken, voice: str, memory: int) -> Outcome:
-    """From its own code on a loss is the candidate's, before that the surroundings'."""
+    """From its own code on a loss is the candidate's, before that the surroundings'; so is one by SIGKILL."""
+    if lost.ended == KILLED:
+        return Outcome(NAME, error=killed("the candidate's process", lost.step))
     # Files that it writes from a thread grow at any step.
     if lost.step == FIRST_STEP and not lost.sentence.startswith("WROTE TOO MUCH"):
         return Outcome(NAME, error=lost.sentence)
     sentence = lost.sentence
     if memory and sentence.startswith("crash: ") and out_of_memory(voice):
         sentence += f"; {memory_text(memory)}"
-    elif memory and sentence.startswith("crash: SIGKILL"):
-        sentence += f"; perhaps {memory_text(memory)}"
     return Outcome(NAME, findings=(sentence,))
 
 

@@ -23,7 +23,7 @@ from ascend_opcli.backends.candidate.limits import (
     tail,
 )
 from ascend_opcli.backends.candidate.source import DIR
-from ascend_opcli.backends.child import ended
+from ascend_opcli.backends.child import ended, killed
 from ascend_opcli.backends.descendants import die_with_the_parent, end_all
 from ascend_opcli.model import Call, Case, Outcome, TensorSpec
 from ascend_opcli.tensors import exchange
@@ -87,6 +87,8 @@ class Program:
         if code == 0:
             return None
         why = f"; {memory_text(self.memory)}" if self.memory and out_of_memory(said) else ""
+        if code == -signal.SIGKILL:
+            return Outcome(NAME, error=killed("the program", THE_CALL))
         if code < 0:
             return Outcome(NAME, findings=(f"crash: {ended(code, 'the program')} in {THE_CALL}{why}",))
         return Outcome(NAME, findings=(f"EXIT CODE: the program exited with {code}{why}",))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
-import signal
 import tempfile
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from ascend_opcli.backends.cann.plog import Plog
 from ascend_opcli.backends.cann.reopening import Reopening
 from ascend_opcli.backends.cann.selftest_requests import Check, Planted
 from ascend_opcli.backends.cann.timing import Prepare, Request
-from ascend_opcli.backends.child import Broken, Child
+from ascend_opcli.backends.child import KILLED, Broken, Child, killed
 from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.model import Case, Outcome, Phase
 from ascend_opcli.operators.signature import Signature
@@ -24,9 +23,6 @@ from ascend_opcli.operators.signature import Signature
 NAME = "device"
 START_TIMEOUT = 120.0
 """Seconds that a worker may take to open the device; the first set_device is slow."""
-
-KILLED = signal.SIGKILL.name
-OUT_OF_MEMORY = "the host was probably out of memory (dmesg tells); raise its limit, or run smaller cases"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -135,13 +131,9 @@ class Device:
 
 
 def _broken(lost: Broken) -> Outcome:
-    """Inside the case's own call a loss is the operator's, elsewhere the surroundings'.
-
-    No kernel and no library sends SIGKILL: it is the system that is out of memory, or somebody who ends processes.
-    """
+    """Inside the case's own call a loss is the operator's, elsewhere the surroundings'; so is one by SIGKILL."""
     if lost.ended == KILLED:
-        why = f"the worker was killed (SIGKILL) in {lost.step}: {OUT_OF_MEMORY}"
-        return Outcome(NAME, error=why)
+        return Outcome(NAME, error=killed("the worker", lost.step))
     if lost.step in CALL_STEPS:
         phase = {CALL_STEPS[0]: Phase.ONE, CALL_STEPS[1]: Phase.TWO, SYNC: Phase.SYNC}[lost.step]
         return Outcome(NAME, phase=phase, findings=(lost.sentence,))
