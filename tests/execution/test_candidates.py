@@ -507,11 +507,20 @@ def test_a_process_that_the_system_kills_for_its_memory_is_not_the_candidates_fa
     else:
         program, report = tmp_path / "program.py", tmp_path / "r.json"
         program.write_text(f"{PROGRAM}write(good)\n{kill}\n", "utf-8")
-        options = ("-k", "one or half", "--candidate", f"{sys.executable} {program} {{dir}}", "--json", report)
+        options = (
+            "-k",
+            "one or half",
+            "--candidate",
+            f"{sys.executable} {program} {{dir}}",
+            "--json",
+            report,
+        )
         code = opcli("run", case_file(CASES), *options).code
         results = {r["name"]: r for r in json.loads(report.read_text())["results"]}
     assert (code, results["half"]["verdict"], results["one"]["verdict"]) == (3, "ERROR", "PASS")
-    assert "was killed (SIGKILL) in the call: the host was probably out of memory" in results["half"]["reason"]
+    assert (
+        "was killed (SIGKILL) in the call: the host was probably out of memory" in results["half"]["reason"]
+    )
 
 
 def test_a_candidate_that_is_killed_as_it_loads_is_an_error(judge: Judge) -> None:
