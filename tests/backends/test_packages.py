@@ -279,6 +279,31 @@ def test_two_packages_with_one_operator_are_both_named(
     )
 
 
+def test_half_an_operator_is_not_passed_over_in_silence(
+    on_device: OnDevice, case_file: CaseFile, cann: CannRoot, tmp_path: Path
+) -> None:
+    package = install_package(cann, "shadow", tmp_path / "half")
+    compiled(package / LIBRARY, "int aclnnLogitGrad(void) { return 0; }")
+    ran = on_device(case_file(LOGIT), ASCEND_CUSTOM_OPP_PATH=str(package))
+    assert ran.words() == {"a": "PASS"}
+    said = f"{package / LIBRARY}, which has one of the two functions of aclnnLogitGrad alone, was passed over"
+    assert said in ran.results["a"]["notes"]
+    # Linked against the built-in library it is not passed over: the other half is found through it.
+    compiled(
+        package / LIBRARY,
+        "int aclnnLogitGrad(void) { return 0; }",
+        f"-L{cann.lib64}",
+        "-Wl,--no-as-needed",
+        "-lopapi_nn",
+    )
+    ran = on_device(case_file(LOGIT), leaks=True, ASCEND_CUSTOM_OPP_PATH=str(package))
+    notes = ran.results["a"]["notes"]
+    assert (
+        f"phase 1 of aclnnLogitGrad is of {cann.lib64 / 'libopapi_nn.so'}, phase 2 of {package / LIBRARY}"
+        in notes
+    )
+
+
 # --- folders that hold no package ------------------------------------------------------------------------------------
 
 

@@ -163,10 +163,14 @@ class Libraries:
                 if not serving and (how := self._held(file, name)):
                     yield f"{file}, which {how} {name}, was passed over: it cannot be opened: {tried.why}"
                 continue
-            phase1 = getattr(tried, f"{name}GetWorkspaceSize", None)
-            if phase1 is None:
+            phase1, phase2 = (getattr(tried, n, None) for n in (f"{name}GetWorkspaceSize", name))
+            if phase1 is None or phase2 is None:
+                if not serving and phase1 is not phase2:
+                    yield f"{file}, which has one of the two functions of {name} alone, was passed over"
                 continue
             here = served_by(phase1) or file
+            if not serving and (other := served_by(phase2)) != here:
+                yield f"phase 1 of {name} is of {here}, phase 2 of {other}"
             if serving and here != serving and file in self._packages:
                 yield f"two packages have {name}: {serving} serves it, {here} has it too"
             serving = serving or here
