@@ -136,7 +136,7 @@ class CaseFile(pytest.File):
 
     def collect(self) -> Iterable[CaseItem]:
         """An item a case, in the order of the file."""
-        from ascend_opcli.casefile.loader import load_file
+        from ascend_opcli.casefile.open import load_file
         from ascend_opcli.errors import OpcliError, visible
         from ascend_opcli.execution.backend import installed_headers
         from ascend_opcli.verification.standards.choice import check_for

@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from ascend_opcli.casefile.discover import find
-from ascend_opcli.casefile.loader import load_file
+from ascend_opcli.casefile.open import load_file
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.execution.runner import Settings, run_cases
 from ascend_opcli.model import Case, Result, TensorSpec, Word

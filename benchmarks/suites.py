@@ -17,8 +17,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from ascend_opcli.casefile.loader import load_text
 from ascend_opcli.casefile.new.text import Suite, new_file
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import UsageError
 from ascend_opcli.execution.runner import Settings, run_cases
 from ascend_opcli.execution.tried import host_failure

@@ -27,7 +27,7 @@ Paths = Annotated[
 def validate(paths: Paths, debug: Debug = False) -> None:  # noqa: ARG001
     """Read case files and say the first thing that does not fit in each; exit 2 where there is one."""
     from ascend_opcli.casefile.discover import find, pick
-    from ascend_opcli.casefile.loader import load_file
+    from ascend_opcli.casefile.open import load_file
     from ascend_opcli.errors import CaseFileError, ExitCode
     from ascend_opcli.reporting.escape import in_line
     from ascend_opcli.verification.standards.choice import check_for

@@ -11,8 +11,8 @@ from ascend_opcli.casefile import discover
 from ascend_opcli.casefile.build import Declared
 from ascend_opcli.casefile.expectations import CheckStandard
 from ascend_opcli.casefile.inline import Options, parse
-from ascend_opcli.casefile.loader import load_file
 from ascend_opcli.casefile.negatives import negatives
+from ascend_opcli.casefile.open import load_file
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Case
 from ascend_opcli.operators.catalog import UnknownOperator, find

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ascend_opcli.casefile.loader import load_text
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.execution.runner import Settings, run_cases
 from ascend_opcli.model import Word
 from ascend_opcli.verification.standards.choice import check_for

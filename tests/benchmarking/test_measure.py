@@ -16,8 +16,8 @@ from ascend_opcli.benchmarking import baselines, fingerprint, ladder
 from ascend_opcli.benchmarking.baselines import Baseline
 from ascend_opcli.benchmarking.ladder import Rung, Wanted
 from ascend_opcli.benchmarking.measure import Other, Settings, exit_code, measure
-from ascend_opcli.casefile.loader import load_file
 from ascend_opcli.casefile.new.calls import product_for
+from ascend_opcli.casefile.open import load_file
 from ascend_opcli.errors import ExitCode, UsageError
 from ascend_opcli.model import Measurement, Outcome, Speed, Timed
 from ascend_opcli.operators.catalog import find, operators

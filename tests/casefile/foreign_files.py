@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ascend_opcli.casefile.loader import load_file
+from ascend_opcli.casefile.open import load_file
 from ascend_opcli.model import Case
 from ascend_opcli.verification.standards.choice import check_for
 

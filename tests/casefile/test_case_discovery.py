@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ascend_opcli.casefile.discover import Found, Target, find, pick
-from ascend_opcli.casefile.loader import CaseFile, load_text
+from ascend_opcli.casefile.loader import CaseFile
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import ExitCode, UsageError
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ascend_opcli.casefile.loader import CaseFile, load_file, load_text
+from ascend_opcli.casefile.loader import CaseFile
+from ascend_opcli.casefile.open import load_file, load_text
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.model import (
     Attribute,

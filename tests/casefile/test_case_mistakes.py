@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ascend_opcli.casefile.loader import load_file, load_text
+from ascend_opcli.casefile.open import load_file, load_text
 from ascend_opcli.errors import CaseFileError, ExitCode, did_you_mean
 from ascend_opcli.model import StandardChoice
 

@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from ascend_opcli.casefile import keys, tree, yaml_text
-from ascend_opcli.casefile.loader import load_text
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.casefile.schema import document
 from ascend_opcli.casefile.show import flow
 from ascend_opcli.errors import CaseFileError

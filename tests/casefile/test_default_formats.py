@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from ascend_opcli.casefile import inline
-from ascend_opcli.casefile.loader import load_text
 from ascend_opcli.casefile.new.calls import Calls, product_for, specs
 from ascend_opcli.casefile.new.text import Suite, new_file
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.casefile.show import to_yaml
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Case, TensorSpec

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ascend_opcli.casefile.loader import load_text
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.model import Case, Tensor
 from ascend_opcli.reference.call import make_call

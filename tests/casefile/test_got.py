@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ascend_opcli import run_case
-from ascend_opcli.casefile.loader import load_file, load_text
+from ascend_opcli.casefile.open import load_file, load_text
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.verification.standards.choice import check_for
 from tests.conftest import CaseFile, Opcli

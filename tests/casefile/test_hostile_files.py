@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ascend_opcli.casefile import expand, tree, yaml_text
-from ascend_opcli.casefile.loader import load_file, load_text
+from ascend_opcli.casefile.open import load_file, load_text
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.model import StandardChoice
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ascend_opcli.casefile.files.write import to_yaml
-from ascend_opcli.casefile.loader import load_text
 from ascend_opcli.casefile.logs import logs
 from ascend_opcli.casefile.logs.log_lines import Line
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.model import Attribute, Case, Fill, TensorSpec, Values
 from ascend_opcli.verification.standards.choice import check_for
 from tests.conftest import Opcli

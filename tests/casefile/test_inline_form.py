@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from ascend_opcli.casefile import inline
 from ascend_opcli.casefile.inline import Options
-from ascend_opcli.casefile.loader import load_text
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import (
     Attribute,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ascend_opcli.casefile.loader import load_file
+from ascend_opcli.casefile.open import load_file
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.verification.standards.choice import check_for
 from tests.conftest import ROOT, CaseFile, Opcli

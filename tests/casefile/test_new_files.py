@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ascend_opcli.casefile.loader import load_text
 from ascend_opcli.casefile.new.calls import Calls, product_for
 from ascend_opcli.casefile.new.ecosystem import shapes
 from ascend_opcli.casefile.new.pairwise import pairwise
 from ascend_opcli.casefile.new.text import Suite, new_file
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Case, Fill, Generator, TensorSpec
 from ascend_opcli.operators.catalog import find

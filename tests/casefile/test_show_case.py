@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ascend_opcli.casefile import tree, yaml_text
-from ascend_opcli.casefile.loader import load_text
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.casefile.show import WIDTH, flow, scalar, to_yaml
 from ascend_opcli.model import Case, StandardChoice
 

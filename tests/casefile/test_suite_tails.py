@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ascend_opcli.casefile.loader import load_text
 from ascend_opcli.casefile.new.calls import Calls, product_for
 from ascend_opcli.casefile.new.tails import tails
 from ascend_opcli.casefile.new.text import Suite, new_file
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.execution.runner import Settings, run_cases
 from ascend_opcli.model import Word
 from ascend_opcli.operators.catalog import find, operators

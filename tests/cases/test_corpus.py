@@ -9,7 +9,7 @@ import pytest
 
 from ascend_opcli.casefile.discover import find
 from ascend_opcli.casefile.files.write import to_yaml
-from ascend_opcli.casefile.loader import load_file, load_text
+from ascend_opcli.casefile.open import load_file, load_text
 from ascend_opcli.execution.runner import Settings, run_cases
 from ascend_opcli.model import Case, TensorSpec, Word
 from ascend_opcli.verification.standards.choice import check_for

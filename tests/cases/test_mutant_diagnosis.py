@@ -25,7 +25,7 @@ from kernel_faults import (
 )
 from test_mutants import _bn, _broadcast_along_the_other_axis, _elu, _logit, _on_axis
 
-from ascend_opcli.casefile.loader import load_text
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.model import StandardChoice, Tensor
 from ascend_opcli.reference.call import make_call
 from ascend_opcli.reference.evaluate import golden

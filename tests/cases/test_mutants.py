@@ -40,7 +40,7 @@ from kernel_faults import (
 )
 
 from ascend_opcli.backends import host
-from ascend_opcli.casefile.loader import load_file
+from ascend_opcli.casefile.open import load_file
 from ascend_opcli.execution import runner
 from ascend_opcli.model import Call, Case, Outcome, Tensor, TensorSpec, Word
 from ascend_opcli.operators.contract.rules import Rule, predict

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ascend_opcli.casefile.loader import load_file
 from ascend_opcli.casefile.negatives import ordinary_case
+from ascend_opcli.casefile.open import load_file
 from ascend_opcli.execution.runner import Settings, run_cases
 from ascend_opcli.model import Case, Result, TensorSpec, Word
 from ascend_opcli.operators.catalog import operators

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ascend_opcli.casefile.files.write import to_yaml
-from ascend_opcli.casefile.loader import load_file, load_text
+from ascend_opcli.casefile.open import load_file, load_text
 from ascend_opcli.model import Case, Where
 from ascend_opcli.verification.standards.choice import check_for
 

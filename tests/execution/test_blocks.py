@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ascend_opcli.casefile.loader import load_text
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.execution.backend import Host
 from ascend_opcli.execution.memory import needed_bytes
 from ascend_opcli.execution.runner import Settings, run_case

@@ -584,7 +584,7 @@ def test_nothing_is_made_for_a_case_that_passes(
 
 
 def test_the_hook_gets_what_was_computed(case_file: CaseFile) -> None:
-    from ascend_opcli.casefile.loader import load_file
+    from ascend_opcli.casefile.open import load_file
     from ascend_opcli.verification.standards.choice import check_for
 
     seen: list[runner.Failure] = []

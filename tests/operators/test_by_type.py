@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ascend_opcli.casefile.inline import Options, format, parse
-from ascend_opcli.casefile.loader import load_file
+from ascend_opcli.casefile.open import load_file
 from ascend_opcli.casefile.show import to_yaml
 from ascend_opcli.operators.catalog import UnknownOperator, find
 from ascend_opcli.operators.documents import by_type, registrations

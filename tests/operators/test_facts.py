@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ascend_opcli.casefile.loader import load_text
 from ascend_opcli.casefile.new.calls import Calls, product_for, tensor
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.model import Attribute, TensorSpec
 from ascend_opcli.operators.catalog import find, operators
 from ascend_opcli.operators.contract.rules import DOCUMENT, Rank, Refusal, predict, refusals

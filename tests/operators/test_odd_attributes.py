@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ascend_opcli.casefile import show, tree, yaml_text
-from ascend_opcli.casefile.loader import load_text
 from ascend_opcli.casefile.new.text import skeleton
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.execution.runner import Settings, run_cases
 from ascend_opcli.model import Word

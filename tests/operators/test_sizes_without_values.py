@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from ascend_opcli.casefile.loader import load_text
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.execution.runner import Settings, run_cases
 from ascend_opcli.expression.functions import FUNCTIONS, distinct

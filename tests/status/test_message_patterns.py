@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ascend_opcli.casefile.loader import load_text
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.model import Outcome, Phase
 from ascend_opcli.status.message_pattern import MAX_STEPS, MAX_TEXT, Pattern

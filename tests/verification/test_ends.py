@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ascend_opcli.casefile.loader import load_text
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.model import Call, Case, Outcome, Tensor, Verdict, Word
 from ascend_opcli.operators.catalog import find
 from ascend_opcli.reference.call import make_call, with_result_shapes

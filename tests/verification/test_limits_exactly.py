@@ -7,7 +7,7 @@ import datetime
 import numpy as np
 import pytest
 
-from ascend_opcli.casefile.loader import load_text
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.model import Verdict, Word
 from ascend_opcli.verification.compare.elements import rated
 from ascend_opcli.verification.compare.metrics import measure

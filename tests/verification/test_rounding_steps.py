@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ascend_opcli.casefile.loader import load_text
 from ascend_opcli.casefile.new.calls import Calls, product_for
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.model import Call, Case, Outcome, Verdict, Where, Word
 from ascend_opcli.operators.catalog import find, operators
 from ascend_opcli.reference.call import make_call

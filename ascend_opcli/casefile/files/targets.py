@@ -12,8 +12,9 @@ from ascend_opcli.casefile.discover import STDIN, SUFFIXES, Found, Target, pick
 from ascend_opcli.casefile.expectations import CheckStandard
 from ascend_opcli.casefile.files import manifest, msprobe, texts
 from ascend_opcli.casefile.files.write import Imported, to_yaml
-from ascend_opcli.casefile.loader import FOREIGN, INVENTED, CaseFile, load_file
+from ascend_opcli.casefile.loader import FOREIGN, INVENTED, CaseFile
 from ascend_opcli.casefile.logs import logs
+from ascend_opcli.casefile.open import load_file
 from ascend_opcli.errors import CaseFileError, UsageError
 from ascend_opcli.model import Case, FromFile, TensorSpec
 
