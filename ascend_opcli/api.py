@@ -142,9 +142,9 @@ def run_case(
     """
     __tracebackhide__ = True
     from ascend_opcli.execution import plan as planning
-    from ascend_opcli.execution.backend import Wanted, installed_cann, installed_headers, opened
     from ascend_opcli.execution.runner import Settings
     from ascend_opcli.execution.runner import run_case as run_one
+    from ascend_opcli.execution.target import Wanted, installed_cann, installed_headers, opened
     from ascend_opcli.operators.products import product as product_named
     from ascend_opcli.verification.standards.choice import check_for
 

@@ -138,7 +138,7 @@ class CaseFile(pytest.File):
         """An item a case, in the order of the file."""
         from ascend_opcli.casefile.open import load_file
         from ascend_opcli.errors import OpcliError, visible
-        from ascend_opcli.execution.backend import installed_headers
+        from ascend_opcli.execution.target import installed_headers
         from ascend_opcli.verification.standards.choice import check_for
 
         try:
@@ -256,7 +256,7 @@ class _Runner:
 
     def _opened(self) -> Executor:
         from ascend_opcli.errors import OpcliError
-        from ascend_opcli.execution.backend import Wanted, opened
+        from ascend_opcli.execution.target import Wanted, opened
 
         if self._broken is not None:  # a device that could not be opened is not tried again for every case
             raise self._broken
@@ -292,8 +292,8 @@ def _runner(config: pytest.Config) -> _Runner:
 
 def _settings(config: pytest.Config) -> Settings:
     """What the options ask for. Raises pytest.UsageError for a wrong word."""
-    from ascend_opcli.execution.backend import installed_cann
     from ascend_opcli.execution.runner import Settings
+    from ascend_opcli.execution.target import installed_cann
     from ascend_opcli.operators.products import product
     from ascend_opcli.verification.standards import named
 

@@ -29,10 +29,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from ascend_opcli.model import Argument, Attribute, TensorSpec
+from ascend_opcli.operators.arguments import broadcast_shape
 from ascend_opcli.operators.catalog import UnknownOperator, find
-from ascend_opcli.operators.contract.rules import INVALID, NULLPTR, Refusal, predict
+from ascend_opcli.operators.contract.phase_one import Refusal, predict
+from ascend_opcli.operators.contract.rules import INVALID, NULLPTR
 from ascend_opcli.operators.documents import catalogued
-from ascend_opcli.operators.operator import Operator, broadcast_shape
+from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import PRODUCTS, product
 from ascend_opcli.operators.signature import Param
 from ascend_opcli.tensors.dtypes import canonical

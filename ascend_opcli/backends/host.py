@@ -9,15 +9,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
 from ascend_opcli.model import Call, Case, Outcome, TensorSpec
-from ascend_opcli.operators.contract.rules import (
-    Refusal,
-    Rule,
-    Unsettled,
-    predict,
-    said_by,
-    unchecked,
-    words_of,
-)
+from ascend_opcli.operators.contract.phase_one import Refusal, Unsettled, predict, said_by, unchecked
+from ascend_opcli.operators.contract.rules import Rule, words_of
 from ascend_opcli.operators.cost import specs
 from ascend_opcli.operators.documents.facts import Fact
 from ascend_opcli.operators.operator import Operator

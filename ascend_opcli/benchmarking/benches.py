@@ -14,7 +14,7 @@ from ascend_opcli.backends import host, host_timing
 from ascend_opcli.benchmarking.fingerprint import of_device, of_machine
 from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.model import Case, HostTimes, Outcome
-from ascend_opcli.operators.contract.rules import unchecked
+from ascend_opcli.operators.contract.phase_one import unchecked
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import product as product_named
 from ascend_opcli.reference.call import make_call

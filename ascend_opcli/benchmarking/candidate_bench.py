@@ -13,7 +13,7 @@ from ascend_opcli.backends.candidate.timing import moves, timed_call
 from ascend_opcli.benchmarking.benches import About, How, NoTime
 from ascend_opcli.benchmarking.fingerprint import of_machine
 from ascend_opcli.model import Again, Case, HostTimes, Outcome
-from ascend_opcli.operators.contract.rules import unchecked
+from ascend_opcli.operators.contract.phase_one import unchecked
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.call import make_call
 from ascend_opcli.verification.second_call import Goldens, failed_outputs, fault

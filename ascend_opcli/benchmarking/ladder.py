@@ -13,7 +13,7 @@ from ascend_opcli.casefile.expectations import CheckStandard
 from ascend_opcli.casefile.inline import Options, parse
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Argument, Case, Shape, TensorSpec
-from ascend_opcli.operators.contract.rules import Refusal, predict
+from ascend_opcli.operators.contract.phase_one import Refusal, predict
 from ascend_opcli.operators.cost import specs
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.call import make_call

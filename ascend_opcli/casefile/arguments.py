@@ -9,7 +9,8 @@ from pathlib import Path
 from ascend_opcli.casefile import keys, read, values
 from ascend_opcli.casefile.tree import Mapping, Node, Scalar, Sequence, clip
 from ascend_opcli.model import Attribute, FromFile, Number, Shape, TensorSpec
-from ascend_opcli.operators.operator import Arguments, Default, Operator, same
+from ascend_opcli.operators.arguments import Arguments
+from ascend_opcli.operators.operator import Default, Operator, same
 from ascend_opcli.operators.signature import Param
 from ascend_opcli.tensors import files, layout
 from ascend_opcli.tensors.dtypes import canonical

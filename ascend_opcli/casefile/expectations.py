@@ -15,7 +15,8 @@ from ascend_opcli.casefile import keys, read, values
 from ascend_opcli.casefile.tree import Mapping, Node, Scalar, clip
 from ascend_opcli.errors import OpcliError
 from ascend_opcli.model import Argument, Data, ExpectedStatus, Fill, Phase, StandardChoice, TensorSpec, Values
-from ascend_opcli.operators.operator import Operator, first_spec
+from ascend_opcli.operators.arguments import first_spec
+from ascend_opcli.operators.operator import Operator
 from ascend_opcli.status import message_pattern
 from ascend_opcli.tensors.data import not_held
 

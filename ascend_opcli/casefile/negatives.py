@@ -14,7 +14,9 @@ from ascend_opcli.model import (
     TensorSpec,
     Where,
 )
-from ascend_opcli.operators.contract.rules import NO_KERNEL, Refusal, Variation, predict, refusals
+from ascend_opcli.operators.contract.changes import Variation
+from ascend_opcli.operators.contract.phase_one import Refusal, predict, refusals
+from ascend_opcli.operators.contract.rules import NO_KERNEL
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
 

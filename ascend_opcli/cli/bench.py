@@ -166,7 +166,7 @@ def bench(
     from ascend_opcli.benchmarking import baselines, ladder
     from ascend_opcli.benchmarking.benches import How
     from ascend_opcli.benchmarking.measure import Settings, measure
-    from ascend_opcli.execution.backend import installed_cann, installed_headers
+    from ascend_opcli.execution.target import installed_cann, installed_headers
     from ascend_opcli.operators.products import DEFAULT_PRODUCT
     from ascend_opcli.operators.products import product as product_named
 
@@ -402,7 +402,7 @@ def _opened(
     live: bool,
 ) -> Bench:
     from ascend_opcli.benchmarking.benches import DeviceBench, HostBench
-    from ascend_opcli.execution.backend import cann_traces
+    from ascend_opcli.execution.target import cann_traces
 
     if backend is Backend.HOST or (backend is Backend.AUTO and opp is None and not cann_traces()):
         return HostBench()

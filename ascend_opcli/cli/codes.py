@@ -87,7 +87,7 @@ def _explain(log: str, product: str | None, signature: list[str]) -> None:
 
 
 def _failure(one: Explained) -> None:
-    from ascend_opcli.operators.contract.rules import said_by
+    from ascend_opcli.operators.contract.phase_one import said_by
     from ascend_opcli.status.codes import UnknownCode, describe, lookup
     from ascend_opcli.status.trace import family
 

@@ -223,11 +223,11 @@ def run(
     """Run and judge case files, folders, or one call described by options."""
     from ascend_opcli.casefile.inline import Options
     from ascend_opcli.execution import plan as planning
-    from ascend_opcli.execution.backend import Wanted, installed_cann, installed_headers, opened
     from ascend_opcli.execution.changed import read_list, touched
     from ascend_opcli.execution.journal import Journal, default_folder
     from ascend_opcli.execution.runner import Settings, run_cases
     from ascend_opcli.execution.select import matcher, with_tags
+    from ascend_opcli.execution.target import Wanted, installed_cann, installed_headers, opened
     from ascend_opcli.operators.products import DEFAULT_PRODUCT
     from ascend_opcli.operators.products import product as product_named
     from ascend_opcli.verification.standards import named

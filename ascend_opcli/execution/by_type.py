@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ascend_opcli.model import Case
-from ascend_opcli.operators.contract.rules import Refusal, predict
+from ascend_opcli.operators.contract.phase_one import Refusal, predict
 from ascend_opcli.operators.documents.twins import KernelCall, NoKernel, kernel_call
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.status import lookup

@@ -10,7 +10,7 @@ from ascend_opcli.backends.candidate.probe import Way, other_inputs
 from ascend_opcli.execution.backend import differs, repeated
 from ascend_opcli.execution.shortcuts import Shortcuts, unmoved, wrong_outputs
 from ascend_opcli.model import Again, Call, Case, Outcome, StandardChoice, Verdict
-from ascend_opcli.operators.contract.rules import predict, unchecked
+from ascend_opcli.operators.contract.phase_one import predict, unchecked
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.call import with_result_shapes
 from ascend_opcli.reference.derived import DataFailure

@@ -12,13 +12,14 @@ from ascend_opcli.backends import host
 from ascend_opcli.casefile.applies import not_here
 from ascend_opcli.casefile.inline import repro
 from ascend_opcli.errors import CaseFileError, OpcliError, UsageError
-from ascend_opcli.execution.backend import Executor, Host, product_of, running_cann
+from ascend_opcli.execution.backend import Executor, Host
 from ascend_opcli.execution.by_type import obstacle as obstacle_of_way
 from ascend_opcli.execution.memory import available_bytes, too_large
+from ascend_opcli.execution.target import product_of, running_cann
 from ascend_opcli.execution.written import Given
 from ascend_opcli.expression.language import memory_bound
 from ascend_opcli.model import Call, Case, Outcome, Result, StandardChoice, Timings, Verdict, Word
-from ascend_opcli.operators.contract.rules import Refusal, predict
+from ascend_opcli.operators.contract.phase_one import Refusal, predict
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
 from ascend_opcli.reference.blocks import host_outputs, obstacle, streamed_call, streamed_golden

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import numpy as np
 
 from ascend_opcli.model import Argument, TensorSpec
-from ascend_opcli.operators.operator import Arguments, Operator, first_spec
+from ascend_opcli.operators.arguments import Arguments, first_spec
+from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors.dtypes import DTYPES
 from ascend_opcli.tensors.layout import distinct
 

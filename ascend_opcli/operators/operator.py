@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ascend_opcli.model import Argument, Attribute, Data, Fill, Generator, Shape, TensorSpec
+from ascend_opcli.model import Data, Fill, Generator, Shape, TensorSpec
+from ascend_opcli.operators.arguments import Arguments, broadcast_shape, first_spec
 from ascend_opcli.operators.contract.formats import following, usual
 from ascend_opcli.operators.products import PRODUCTS
 from ascend_opcli.operators.signature import Signature, parse
@@ -18,9 +19,9 @@ from ascend_opcli.tensors.layout import is_shape, resolve
 if TYPE_CHECKING:
     import numpy as np
 
-    from ascend_opcli.operators.contract.rules import Rule, Variation
+    from ascend_opcli.operators.contract.changes import Variation
+    from ascend_opcli.operators.contract.rules import Rule
 
-Arguments = Mapping[str, Argument]
 Default = bool | int | float | str | tuple[bool | int | float, ...]
 Reference = Callable[..., Any]
 TensorRule = Callable[[str, Shape], "tuple[str, Shape] | None"]
@@ -273,13 +274,6 @@ def snake(name: str) -> str:
     return re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", words).lower()
 
 
-def first_spec(argument: Argument) -> TensorSpec | None:
-    """The tensor, or the first of a list; None for anything else."""
-    if isinstance(argument, tuple):
-        return argument[0] if argument else None
-    return argument if isinstance(argument, TensorSpec) else None
-
-
 # --- words for declaring operators ---------------------------------------------------------------------------
 
 
@@ -329,18 +323,6 @@ def broadcast(*names: str, dtype: str) -> OutputRule:
     return rule
 
 
-def broadcast_shape(*shapes: Shape) -> Shape | None:
-    """NumPy's broadcast of shapes of any rank, or None where they do not fit."""
-    rank = max((len(s) for s in shapes), default=0)
-    out: list[int] = []
-    for axis in range(-rank, 0):
-        dims = {s[axis] for s in shapes if len(s) >= -axis} - {1}
-        if len(dims) > 1:
-            return None
-        out.append(dims.pop() if dims else 1)
-    return tuple(out)
-
-
 def uniform(lo: float, hi: float) -> Generator:
     """Default data, half-open."""
     return Generator("uniform", (lo, hi))
@@ -387,9 +369,3 @@ def operator(
         )
 
     return make
-
-
-def attribute_value(arguments: Arguments, name: str) -> Any:
-    """The plain value of an attribute, None for null."""
-    argument = arguments[name]
-    return argument.value if isinstance(argument, Attribute) else None

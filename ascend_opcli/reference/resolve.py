@@ -11,9 +11,10 @@ from typing import Any
 from ascend_opcli.expression.language import Expression, compile_expression
 from ascend_opcli.expression.shapes import Described
 from ascend_opcli.model import Argument, Case, Shape, TensorSpec
+from ascend_opcli.operators.arguments import Arguments, first_spec
 from ascend_opcli.operators.catalog import UnknownOperator, find
 from ascend_opcli.operators.documents.by_type import is_type
-from ascend_opcli.operators.operator import Arguments, Operator, OutputRule, first_spec, snake
+from ascend_opcli.operators.operator import Operator, OutputRule, snake
 from ascend_opcli.operators.signature import find as find_signature
 from ascend_opcli.reference import code
 from ascend_opcli.tensors.layout import MAX_ELEMENTS

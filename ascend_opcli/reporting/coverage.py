@@ -19,7 +19,7 @@ from typing import Any
 
 from ascend_opcli.model import Attribute, Case, Data, Fill, FromFile, Generator, Number, TensorSpec, Values
 from ascend_opcli.operators.catalog import UnknownOperator, find
-from ascend_opcli.operators.contract.rules import predict
+from ascend_opcli.operators.contract.phase_one import predict
 from ascend_opcli.operators.documents.supported import Support, supported
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT

@@ -22,7 +22,7 @@ from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Case, Fill, Generator, TensorSpec
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.operators.contract.rules import Refusal, Unsettled, predict
+from ascend_opcli.operators.contract.phase_one import Refusal, Unsettled, predict
 from ascend_opcli.operators.documents import catalogued
 from ascend_opcli.verification.standards.choice import check_for
 from tests.conftest import CaseFile, Opcli

@@ -43,7 +43,8 @@ from ascend_opcli.backends import host
 from ascend_opcli.casefile.open import load_file
 from ascend_opcli.execution import runner
 from ascend_opcli.model import Call, Case, Outcome, Tensor, TensorSpec, Word
-from ascend_opcli.operators.contract.rules import Rule, predict
+from ascend_opcli.operators.contract.phase_one import predict
+from ascend_opcli.operators.contract.rules import Rule
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.resolve import resolve as operator_named
 from ascend_opcli.tensors.dtypes import numpy_dtype, round_to

@@ -9,7 +9,7 @@ import pytest
 
 from ascend_opcli.model import Attribute
 from ascend_opcli.operators.catalog import find, operators
-from ascend_opcli.operators.contract.rules import Refusal, predict
+from ascend_opcli.operators.contract.phase_one import Refusal, predict
 from ascend_opcli.operators.documents import catalogued, registrations
 from ascend_opcli.operators.documents.generic import KernelColumns
 from ascend_opcli.operators.products import PRODUCTS, SOC_PRODUCTS, product

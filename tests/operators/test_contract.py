@@ -14,7 +14,7 @@ from operator_calls import FIVE, FLOATS, INF, NAN, arguments, tensor
 from ascend_opcli.casefile.negatives import negatives, ordinary_case
 from ascend_opcli.model import Argument, Attribute, Fill, TensorSpec
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.operators.contract.rules import Refusal, Unsettled, predict, unchecked
+from ascend_opcli.operators.contract.phase_one import Refusal, Unsettled, predict, unchecked
 from ascend_opcli.operators.products import PRODUCTS
 from ascend_opcli.tensors.layout import resolve
 

@@ -15,7 +15,7 @@ from operator_calls import FIVE, FLOATS, INF, NAN, arguments, call_of, identical
 from ascend_opcli.expression.language import compile_expression
 from ascend_opcli.model import Attribute, Generator, Tensor, TensorSpec
 from ascend_opcli.operators.catalog import UnknownOperator, find, operators
-from ascend_opcli.operators.contract.rules import predict
+from ascend_opcli.operators.contract.phase_one import predict
 from ascend_opcli.operators.products import product
 from ascend_opcli.operators.signature import find as find_signature
 from ascend_opcli.operators.signature import parse

@@ -12,7 +12,8 @@ from ascend_opcli.casefile.new.calls import Calls, product_for, tensor
 from ascend_opcli.casefile.open import load_text
 from ascend_opcli.model import Attribute, TensorSpec
 from ascend_opcli.operators.catalog import find, operators
-from ascend_opcli.operators.contract.rules import DOCUMENT, Rank, Refusal, predict, refusals
+from ascend_opcli.operators.contract.phase_one import Refusal, predict, refusals
+from ascend_opcli.operators.contract.rules import DOCUMENT, Rank
 from ascend_opcli.operators.contract.terms import UNDEFINED, promoted
 from ascend_opcli.operators.documents import catalogued, facts
 from ascend_opcli.reference.call import make_call

@@ -23,7 +23,7 @@ from operator_calls import identical, run, tensor
 
 from ascend_opcli.model import Attribute, Fill, Generator, TensorSpec
 from ascend_opcli.operators import catalog
-from ascend_opcli.operators.contract.rules import predict
+from ascend_opcli.operators.contract.phase_one import predict
 from ascend_opcli.operators.declare.rows import Row, build, declare, row, taken
 from ascend_opcli.operators.documents import catalogued
 from ascend_opcli.operators.promotion import operand, promote, scalar_word, to_float, with_scalar

@@ -14,8 +14,9 @@ import pytest
 
 from ascend_opcli.casefile.new.calls import Calls, filled, product_for
 from ascend_opcli.model import Case, Generator, Outcome, Where, Word
+from ascend_opcli.operators.arguments import first_spec
 from ascend_opcli.operators.catalog import operators
-from ascend_opcli.operators.operator import Operator, first_spec
+from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.call import make_call
 from ascend_opcli.reference.evaluate import golden, host_result
 from ascend_opcli.reference.fitting import UndefinedResult

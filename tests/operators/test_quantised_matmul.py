@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from operator_calls import arguments, call_of, run, tensor
 
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.operators.contract.rules import predict
+from ascend_opcli.operators.contract.phase_one import predict
 from ascend_opcli.reference.evaluate import golden
 from ascend_opcli.reference.fitting import UndefinedResult
 

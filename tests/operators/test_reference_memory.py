@@ -11,9 +11,10 @@ from operator_calls import arguments, call_of, tensor
 
 from ascend_opcli.casefile.new.calls import Calls, product_for, specs
 from ascend_opcli.model import Attribute, Call, Case, Where
+from ascend_opcli.operators.arguments import Arguments
 from ascend_opcli.operators.catalog import find, operators
 from ascend_opcli.operators.families import class_losses
-from ascend_opcli.operators.operator import Arguments, Operator
+from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.call import make_call
 from ascend_opcli.reference.evaluate import golden
 from ascend_opcli.reference.fitting import ReferenceFailure

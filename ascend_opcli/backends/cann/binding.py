@@ -12,7 +12,7 @@ import numpy as np
 from ascend_opcli.backends.cann.libraries import Libraries
 from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.model import Argument, Attribute, Number, TensorSpec
-from ascend_opcli.operators.contract.rules import scalar_dtype
+from ascend_opcli.operators.arguments import scalar_dtype
 from ascend_opcli.operators.signature import Param, Signature
 from ascend_opcli.tensors.dtypes import DTYPES, round_to
 

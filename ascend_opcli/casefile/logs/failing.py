@@ -10,7 +10,7 @@ from ascend_opcli.casefile.expectations import CheckStandard
 from ascend_opcli.casefile.files.written import product_for
 from ascend_opcli.casefile.logs import log_lines
 from ascend_opcli.casefile.logs.logs import HOW, Found, Gathered, Reader
-from ascend_opcli.operators.contract.rules import Refusal, Unsettled, predict
+from ascend_opcli.operators.contract.phase_one import Refusal, Unsettled, predict
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
 from ascend_opcli.reference.resolve import operator_of
 from ascend_opcli.status import trace

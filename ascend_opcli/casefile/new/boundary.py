@@ -10,7 +10,9 @@ from ascend_opcli.casefile.new.groups import Group, Point, case_of, plain, tenso
 from ascend_opcli.casefile.new.smoke import Commented, first_dtype
 from ascend_opcli.casefile.new.tails import tails
 from ascend_opcli.model import Argument, Attribute, Derived, TensorSpec
-from ascend_opcli.operators.contract.rules import NO_KERNEL, Variation, predict, refusals
+from ascend_opcli.operators.contract.changes import Variation
+from ascend_opcli.operators.contract.phase_one import predict, refusals
+from ascend_opcli.operators.contract.rules import NO_KERNEL
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import PRODUCTS
 from ascend_opcli.operators.signature import Param

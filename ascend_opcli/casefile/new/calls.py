@@ -22,10 +22,12 @@ from ascend_opcli.model import (
     TensorSpec,
     Where,
 )
-from ascend_opcli.operators.contract.rules import OnProduct, Refusal, predict, unchecked
+from ascend_opcli.operators.arguments import Arguments, first_spec
+from ascend_opcli.operators.contract.phase_one import Refusal, predict, unchecked
+from ascend_opcli.operators.contract.rules import OnProduct
 from ascend_opcli.operators.documents.catalogued import Documented, Entry, documented
 from ascend_opcli.operators.documents.generic import KernelColumns
-from ascend_opcli.operators.operator import Arguments, Default, Operator, first_spec
+from ascend_opcli.operators.operator import Default, Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT, PRODUCTS
 from ascend_opcli.operators.signature import Param
 from ascend_opcli.reference.call import make_call

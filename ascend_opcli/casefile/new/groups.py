@@ -20,7 +20,8 @@ from ascend_opcli.model import (
     TensorSpec,
     Values,
 )
-from ascend_opcli.operators.operator import Default, first_spec
+from ascend_opcli.operators.arguments import first_spec
+from ascend_opcli.operators.operator import Default
 from ascend_opcli.operators.signature import Param
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from ascend_opcli.casefile.new.calls import Calls, filled
 from ascend_opcli.casefile.new.groups import Group, Point, case_of
 from ascend_opcli.errors import UsageError
-from ascend_opcli.operators.contract.rules import Refusal, predict
-from ascend_opcli.operators.operator import first_spec
+from ascend_opcli.operators.arguments import first_spec
+from ascend_opcli.operators.contract.phase_one import Refusal, predict
 from ascend_opcli.status.codes import name_of
 
 Commented = tuple[str, dict[str, Any]]

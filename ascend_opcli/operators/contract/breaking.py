@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from ascend_opcli.model import Argument, Attribute, Fill, Shape, TensorSpec
-from ascend_opcli.operators.contract.rules import ALL_DTYPES, Variation, reshaped, retyped
-from ascend_opcli.operators.operator import Arguments
-
-if TYPE_CHECKING:
-    from ascend_opcli.operators.documents.facts import Fact
+from ascend_opcli.operators.arguments import Arguments
+from ascend_opcli.operators.contract.changes import Variation, reshaped, retyped
+from ascend_opcli.operators.contract.rules import ALL_DTYPES
 
 _SHAPES = ("rank", "shape", "numel", "dim", "same_shape", "same_rank", "shape_of", "empty", "not_empty")
 _FORMATS = ("FRACTAL_NZ", "NHWC", "NCHW", "ND")
 
 
-def variations(fact: Fact, arguments: Arguments, product: str) -> Iterator[Variation]:
-    """The first change of every parameter that the fact's condition reads which breaks the fact."""
-    condition = list(fact.condition)
+def variations(
+    condition: Sequence[Any], names: Sequence[str], arguments: Arguments, breaks: Callable[[Arguments], bool]
+) -> Iterator[Variation]:
+    """The first change of each of ``names``, parameters that the condition reads, of which ``breaks`` is true."""
     if condition[0] == "not_all_null":
         yield Variation(f"{'+'.join(condition[1:])}=null", dict.fromkeys(condition[1:]))
         return
     if condition[0] == "null":
         yield from _given(condition[1], arguments)
         return
-    for name in dict.fromkeys(n.partition("[")[0] for n in fact.names):
+    for name in names:
         for label, changed in _changes(name, arguments.get(name), condition):
             changes = {name: changed}
-            if fact.broken({**arguments, **changes}, product) is not None:
+            if breaks({**arguments, **changes}):
                 yield Variation(f"{name}={label}", changes)
                 break
 

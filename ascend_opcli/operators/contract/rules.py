@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, overload
 
 import numpy as np
 
-from ascend_opcli.model import Argument, Attribute, Fill, Shape, TensorSpec
-from ascend_opcli.operators.operator import Arguments, Operator, broadcast_shape, first_spec
+from ascend_opcli.model import Argument, Attribute, TensorSpec
+from ascend_opcli.operators.arguments import Arguments, broadcast_shape, scalar_dtype, tensor
+from ascend_opcli.operators.contract.changes import Variation, change, to_dtype, to_shape
 from ascend_opcli.operators.products import PRODUCTS
-from ascend_opcli.tensors.dtypes import DTYPES, round_to
+from ascend_opcli.tensors.dtypes import DTYPES
 
 DOCUMENT = "document"
 """The origin of a rule that a document alone gives; the places of others are a source file and line, or a table."""
@@ -67,36 +68,6 @@ ALL_DTYPES = (
 
 BFLOAT16_PRODUCTS = ("ascend950", "atlas_a3", "atlas_a2")
 """Products whose architecture has bfloat16 (DAV_2201 and regbase)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Variation:
-    """A change to an accepted call: parameters replaced, and the product where that is what changes."""
-
-    label: str
-    changes: Mapping[str, Argument] = field(default_factory=dict)
-    product: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """What the contract predicts for a call that it refuses: always in phase 1."""
-
-    status: int
-    rule: str
-    origin: str = ""
-
-    @property
-    def unsure(self) -> bool:
-        """Whether neither a source nor a rule written by hand says so."""
-        return self.origin in (DOCUMENT, REGISTRATION, MATHEMATICS)
-
-
-@dataclass(frozen=True, slots=True)
-class Unsettled:
-    """What the documents do not say."""
-
-    reason: str
 
 
 class Rule(Protocol):
@@ -150,112 +121,6 @@ class Contract(Sequence[Rule]):
 
     def __hash__(self) -> int:
         return hash(len(self))
-
-
-def predict(operator: Operator, arguments: Arguments, product: str) -> Refusal | Unsettled | None:
-    """The first rule that the call breaks; None where the operator accepts it."""
-    if not operator.generated and not operator.custom and not operator.supports(product):
-        return Unsettled(f"not documented: {operator.name} does not list the product {product}")
-    found = first_broken(operator, arguments, product)
-    return None if found is None else Refusal(found[0].status, found[1], found[0].origin)
-
-
-def said_by(origin: str) -> str:
-    """Where a rule comes from, in words."""
-    if origin in (REGISTRATION, MATHEMATICS):
-        return f"by the {origin}"
-    return "by the document alone" if origin == DOCUMENT else origin.rpartition("/")[2]
-
-
-def first_broken(operator: Operator, arguments: Arguments, product: str) -> tuple[Rule, str] | None:
-    """The first rule that the call breaks, and the sentence that says how."""
-    for rule in operator.contract:
-        sentence = rule.broken(arguments, product)
-        if sentence is not None:
-            return rule, sentence
-    return None
-
-
-def unchecked(operator: Operator, arguments: Arguments) -> str | None:
-    """What an accepted call would do out of bounds, in one sentence, or None."""
-    for hazard in operator.unchecked:
-        sentence = hazard.broken(arguments)
-        if sentence is not None:
-            return sentence
-    return None
-
-
-def refusals(operator: Operator, arguments: Arguments, product: str) -> Iterator[tuple[Variation, int]]:
-    """Every refusal that follows from the contract, with the status that the broken rule gives.
-
-    A change that breaks an earlier rule too belongs to that one, and no change comes twice.
-    """
-    seen: set[str] = set()
-    for rule in operator.contract:
-        for variation in rule.breaks(arguments, product):
-            changed = {**arguments, **variation.changes}
-            if any(_below_zero(operator, n, a) for n, a in variation.changes.items()):
-                continue
-            found = first_broken(operator, changed, variation.product or product)
-            if variation.label not in seen and found is not None and found[0] is rule:
-                seen.add(variation.label)
-                yield variation, rule.status
-
-
-def _below_zero(operator: Operator, name: str, argument: Argument) -> bool:
-    """Whether a number has no place in its unsigned C type."""
-    value = argument.value if isinstance(argument, Attribute) else None
-    return operator.signature[name].type.startswith("uint") and isinstance(value, int) and value < 0
-
-
-# --- changing a call ------------------------------------------------------------------------------------------
-
-
-def retyped(spec: TensorSpec, dtype: str) -> TensorSpec:
-    """The same tensor in another dtype, filled with a value that every dtype has."""
-    return dataclasses.replace(spec, dtype=dtype, data=None if spec.data is None else Fill(1))
-
-
-def reshaped(spec: TensorSpec, shape: Shape) -> TensorSpec:
-    """A contiguous tensor of another shape."""
-    strides: list[int] = []
-    count = 1
-    for dim in reversed(shape):
-        strides.insert(0, count)
-        count *= max(dim, 1)
-    total = 0 if 0 in shape else count
-    return dataclasses.replace(
-        spec,
-        shape=shape,
-        strides=tuple(strides),
-        offset=0,
-        storage_shape=(total,),
-        layout="contiguous",
-        data=None if spec.data is None else Fill(1),
-    )
-
-
-def to_dtype(dtype: str) -> Callable[[TensorSpec], TensorSpec]:
-    """The change that :func:`retyped` makes."""
-    return lambda spec: retyped(spec, dtype)
-
-
-def to_shape(shape: Shape) -> Callable[[TensorSpec], TensorSpec]:
-    """The change that :func:`reshaped` makes."""
-    return lambda spec: reshaped(spec, shape)
-
-
-def change(
-    arguments: Arguments, names: Sequence[str], how: Callable[[TensorSpec], TensorSpec]
-) -> dict[str, Argument]:
-    """The named tensors changed alike; those that are null stay null."""
-    specs = {name: first_spec(arguments.get(name)) for name in names}
-    return {name: how(spec) for name, spec in specs.items() if spec is not None}
-
-
-def tensor(arguments: Arguments, name: str) -> TensorSpec | None:
-    """The tensor called ``name``, None for null."""
-    return first_spec(arguments.get(name))
 
 
 def words_of(items: Sequence[str]) -> str:
@@ -589,30 +454,6 @@ def broadcastable(first: str, second: str) -> Check:
         ]
 
     return Check(f"{first} and {second} broadcast", test, how)
-
-
-def scalar_dtype(argument: Argument) -> str | None:
-    """The dtype of an aclScalar: as written, else what torch_npu makes of such a Python value."""
-    if not isinstance(argument, Attribute):
-        return None
-    if argument.dtype is not None:
-        return argument.dtype
-    value = argument.value
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int):
-        return "int64"
-    return "complex128" if isinstance(value, complex) else "float64"
-
-
-def scalar_value(arguments: Arguments, name: str) -> Any:
-    """The value that an aclScalar holds: rounded to its own dtype where one was written; None for null."""
-    argument = arguments[name]
-    if not isinstance(argument, Attribute) or isinstance(argument.value, (str, tuple)):
-        return None
-    if argument.dtype is None:
-        return argument.value
-    return round_to(np.asarray([argument.value]), argument.dtype)[0].item()
 
 
 def float32(value: Any) -> float:

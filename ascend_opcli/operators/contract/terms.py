@@ -17,8 +17,8 @@ from functools import partial
 from typing import Any
 
 from ascend_opcli.model import Attribute, TensorSpec
-from ascend_opcli.operators.contract.rules import PRIVATE_FORMATS, can_cast, scalar_dtype
-from ascend_opcli.operators.operator import Arguments, broadcast_shape
+from ascend_opcli.operators.arguments import Arguments, broadcast_shape, scalar_dtype
+from ascend_opcli.operators.contract.rules import PRIVATE_FORMATS, can_cast
 from ascend_opcli.operators.promotion import promote
 from ascend_opcli.tensors.dtypes import DTYPES
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ascend_opcli.operators.arguments import Arguments
 from ascend_opcli.operators.contract.rules import words_of
 from ascend_opcli.operators.contract.terms import Condition, Term, Unknown, evaluate, names
-from ascend_opcli.operators.operator import Arguments
 
 _TERMS: Mapping[str, str] = {
     "dtype": "the dtype of {}",

@@ -17,18 +17,15 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Call, Data, Shape, TensorSpec
-from ascend_opcli.operators.contract.rules import scalar_dtype
-from ascend_opcli.operators.documents import catalogued
-from ascend_opcli.operators.operator import (
+from ascend_opcli.operators.arguments import (
     Arguments,
-    Operator,
-    OutputRule,
-    Reference,
     attribute_value,
     broadcast_shape,
     first_spec,
-    uniform,
+    scalar_dtype,
 )
+from ascend_opcli.operators.documents import catalogued
+from ascend_opcli.operators.operator import Operator, OutputRule, Reference, uniform
 from ascend_opcli.operators.promotion import operand, promote, scalar_word, to_float, with_scalar
 from ascend_opcli.operators.signature import Param, Signature
 from ascend_opcli.tensors.dtypes import DTYPES, name_of

@@ -16,16 +16,10 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Attribute, Shape
+from ascend_opcli.operators.arguments import Arguments
 from ascend_opcli.operators.declare.rows import taken
 from ascend_opcli.operators.documents import catalogued
-from ascend_opcli.operators.operator import (
-    Arguments,
-    Operator,
-    OutputRule,
-    Reference,
-    TensorRule,
-    Undefined,
-)
+from ascend_opcli.operators.operator import Operator, OutputRule, Reference, TensorRule, Undefined
 from ascend_opcli.operators.signature import Signature
 
 Made = tuple[str, Shape]

@@ -9,19 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from ascend_opcli.operators.arguments import Arguments, first_spec
 from ascend_opcli.operators.documents import registrations
 from ascend_opcli.operators.documents.generic import Column, KernelColumns, columns_by_product
 from ascend_opcli.operators.documents.registrations import KernelTensor, Registration
-from ascend_opcli.operators.operator import (
-    TYPE,
-    Arguments,
-    Default,
-    Operator,
-    OutputRule,
-    broadcast,
-    first_spec,
-    like,
-)
+from ascend_opcli.operators.operator import TYPE, Default, Operator, OutputRule, broadcast, like
 from ascend_opcli.operators.signature import POINTER_TYPES, Param, Signature
 
 REFUSED = 500002

@@ -16,17 +16,11 @@ from importlib.resources import files
 from typing import Any
 
 from ascend_opcli.model import Attribute
+from ascend_opcli.operators.arguments import Arguments
 from ascend_opcli.operators.contract import breaking, wording
-from ascend_opcli.operators.contract.rules import (
-    DOCUMENT,
-    INVALID,
-    NULLPTR,
-    DtypeIn,
-    Rule,
-    Variation,
-)
+from ascend_opcli.operators.contract.changes import Variation
+from ascend_opcli.operators.contract.rules import DOCUMENT, INVALID, NULLPTR, DtypeIn, Rule
 from ascend_opcli.operators.contract.terms import Condition, Unknown, holds, indexed, names
-from ascend_opcli.operators.operator import Arguments
 from ascend_opcli.operators.products import PRODUCTS
 
 SOURCE, ALONE, RELATED, UNSEEN = "s", "d", "r", "n"
@@ -67,7 +61,12 @@ class Fact:
 
     def breaks(self, arguments: Arguments, product: str) -> Iterator[Variation]:
         if not self.products or product in self.products:
-            yield from breaking.variations(self, arguments, product)
+            yield from breaking.variations(
+                self.condition,
+                self.names,
+                arguments,
+                lambda changed: self.broken(changed, product) is not None,
+            )
 
     def text(self) -> str:
         on = f", on {', '.join(self.products)}" if self.products else ""

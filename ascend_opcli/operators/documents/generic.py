@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ascend_opcli.operators.arguments import Arguments, broadcast_shape, tensor
+from ascend_opcli.operators.contract.changes import Variation, change, to_dtype, to_shape
 from ascend_opcli.operators.contract.rules import (
     ALL_DTYPES,
     DOCUMENT,
@@ -21,15 +23,9 @@ from ascend_opcli.operators.contract.rules import (
     OnProduct,
     Rank,
     Rule,
-    Variation,
-    change,
-    tensor,
-    to_dtype,
-    to_shape,
     words_of,
 )
 from ascend_opcli.operators.documents.registrations import Registration
-from ascend_opcli.operators.operator import Arguments, broadcast_shape
 from ascend_opcli.operators.products import PRODUCTS
 from ascend_opcli.operators.signature import Param, Signature
 

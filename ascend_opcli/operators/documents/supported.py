@@ -9,19 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ascend_opcli.model import Argument, TensorSpec
+from ascend_opcli.operators.arguments import Arguments, first_spec
+from ascend_opcli.operators.contract.changes import reshaped, retyped
 from ascend_opcli.operators.contract.formats import RANK_OF_FORMAT
-from ascend_opcli.operators.contract.rules import (
-    PRIVATE_FORMATS,
-    Columns,
-    DtypeIn,
-    Rank,
-    SameShape,
-    predict,
-    reshaped,
-    retyped,
-)
+from ascend_opcli.operators.contract.phase_one import predict
+from ascend_opcli.operators.contract.rules import PRIVATE_FORMATS, Columns, DtypeIn, Rank, SameShape
 from ascend_opcli.operators.documents import catalogued
-from ascend_opcli.operators.operator import Arguments, Operator, first_spec
+from ascend_opcli.operators.operator import Operator
 
 MOST_MIXED = 256
 """Mixtures of dtypes that are tried against the contract; of more only those with like dtypes are."""

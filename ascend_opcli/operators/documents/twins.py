@@ -17,9 +17,10 @@ from importlib.resources import files
 from typing import Any
 
 from ascend_opcli.model import Argument, Attribute, Number, Shape, TensorSpec
+from ascend_opcli.operators.arguments import Arguments, first_spec
 from ascend_opcli.operators.documents import registrations
 from ascend_opcli.operators.documents.registrations import KernelTensor, Registration
-from ascend_opcli.operators.operator import TYPE, Arguments, Operator, first_spec
+from ascend_opcli.operators.operator import TYPE, Operator
 from ascend_opcli.tensors import layout
 
 Value = Number | str | tuple[Number, ...]

@@ -8,16 +8,9 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator, Shape
+from ascend_opcli.operators.arguments import Arguments, attribute_value, broadcast_shape, first_spec
 from ascend_opcli.operators.declare.rows import FLOAT, Row, declare, output_rule, row
-from ascend_opcli.operators.operator import (
-    Arguments,
-    Divergence,
-    OutputRule,
-    Undefined,
-    attribute_value,
-    broadcast_shape,
-    first_spec,
-)
+from ascend_opcli.operators.operator import Divergence, OutputRule, Undefined
 from ascend_opcli.operators.promotion import to_float
 from ascend_opcli.tensors.dtypes import part
 

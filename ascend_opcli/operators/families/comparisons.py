@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator
+from ascend_opcli.operators.arguments import Arguments
 from ascend_opcli.operators.declare.rows import BOOL, Row, declare, row
-from ascend_opcli.operators.operator import Arguments, Divergence, Undefined, with_dtype
+from ascend_opcli.operators.operator import Divergence, Undefined, with_dtype
 from ascend_opcli.tensors.special import in_float32
 
 

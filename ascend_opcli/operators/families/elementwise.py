@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Shape
+from ascend_opcli.operators.arguments import Arguments, first_spec
 from ascend_opcli.operators.declare.rows import BOOL, FLOAT, Row, declare, row
-from ascend_opcli.operators.operator import Arguments, Divergence, first_spec
+from ascend_opcli.operators.operator import Divergence
 from ascend_opcli.tensors.dtypes import part
 from ascend_opcli.tensors.special import erf, erfc, erfinv, in_float32
 

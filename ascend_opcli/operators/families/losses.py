@@ -9,18 +9,10 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Shape
+from ascend_opcli.operators.arguments import Arguments, attribute_value, broadcast_shape, first_spec
 from ascend_opcli.operators.declare.rows import Row, declare, row
 from ascend_opcli.operators.families.elementwise import sign
-from ascend_opcli.operators.operator import (
-    Arguments,
-    Divergence,
-    OutputRule,
-    Undefined,
-    attribute_value,
-    broadcast_shape,
-    first_spec,
-    like,
-)
+from ascend_opcli.operators.operator import Divergence, OutputRule, Undefined, like
 from ascend_opcli.operators.promotion import promote
 from ascend_opcli.tensors.special import sigmoid, softplus
 

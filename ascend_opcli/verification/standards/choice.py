@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 
 from ascend_opcli.model import Argument, Case, StandardChoice
-from ascend_opcli.operators.operator import Operator, first_spec
+from ascend_opcli.operators.arguments import first_spec
+from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors.dtypes import DTYPES
 from ascend_opcli.verification.standards.named import SELECTS, check, covers, default_for, make, needs_input
 from ascend_opcli.verification.standards.selects import fault
