@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Argument, Attribute, Shape, TensorSpec
-from ascend_opcli.operators.arguments import Arguments, broadcast_shape, first_spec
 from ascend_opcli.tensors.dtypes import round_to
 
 Arguments = Mapping[str, Argument]
