@@ -16,12 +16,12 @@ from importlib.resources import files
 from typing import Any
 
 from ascend_opcli.model import Shape
+from ascend_opcli.operators.arguments import Arguments
 from ascend_opcli.operators.contract.rules import Contract, Rule
 from ascend_opcli.operators.documents import facts, generic, registrations
 from ascend_opcli.operators.documents.registrations import Registration
 from ascend_opcli.operators.operator import (
     TOLD,
-    Arguments,
     Operator,
     OutputRule,
     Reference,
