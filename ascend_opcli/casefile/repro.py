@@ -29,7 +29,8 @@ from ascend_opcli.model import (
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.signature import Param
 from ascend_opcli.reference import resolve
-from ascend_opcli.status import lookup, name_of
+from ascend_opcli.status import name_of
+from ascend_opcli.status.codes import lookup
 from ascend_opcli.tensors import layout
 
 MAX_LITERALS = 16

@@ -6,7 +6,7 @@ from ascend_opcli.model import Case
 from ascend_opcli.operators.contract.phase_one import Refusal, predict
 from ascend_opcli.operators.documents.twins import KernelCall, NoKernel, kernel_call
 from ascend_opcli.operators.operator import Operator
-from ascend_opcli.status import lookup
+from ascend_opcli.status.codes import lookup
 
 ACLNN, IR = "aclnn", "ir"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ascend_opcli.backends import host
 from ascend_opcli.casefile.applies import not_here
-from ascend_opcli.casefile.inline import repro
+from ascend_opcli.casefile.repro import repro
 from ascend_opcli.errors import CaseFileError, OpcliError, UsageError
 from ascend_opcli.execution.backend import Executor, Host
 from ascend_opcli.execution.by_type import obstacle as obstacle_of_way

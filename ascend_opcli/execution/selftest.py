@@ -8,7 +8,7 @@ from ascend_opcli.backends.cann.device import Device, Options
 from ascend_opcli.backends.cann.selftest import CHECKS
 from ascend_opcli.backends.cann.selftest_requests import DIFFERS, HOLDS, NOT_CHECKED, Check, Checked, Planted
 from ascend_opcli.backends.cann.timing import About
-from ascend_opcli.casefile.loader import load_text
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.execution.backend import OnDevice
 from ascend_opcli.execution.runner import Settings, run_case

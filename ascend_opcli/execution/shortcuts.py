@@ -20,9 +20,9 @@ from ascend_opcli.reference.choices import held
 from ascend_opcli.reference.derived import DataFailure
 from ascend_opcli.tensors.dtypes import round_to
 from ascend_opcli.tensors.exchange import members, tensors
+from ascend_opcli.tensors.flat import take
 from ascend_opcli.tensors.hashing import array_digest
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.compare.flat import take
 from ascend_opcli.verification.judge import judge_output
 from ascend_opcli.verification.second_call import Goldens
 from ascend_opcli.verification.standards.named import default_for

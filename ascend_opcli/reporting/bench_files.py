@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ascend_opcli.errors import visible
 from ascend_opcli.model import Measurement, Statistics
 from ascend_opcli.reporting import bench_text
 from ascend_opcli.reporting.bench_html import page
-from ascend_opcli.reporting.escape import in_json, markdown, visible
+from ascend_opcli.reporting.escape import in_json, markdown
 from ascend_opcli.reporting.wording import shape_text
 
 US = 1e6

@@ -11,8 +11,8 @@ import csv
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ascend_opcli.errors import visible
 from ascend_opcli.model import OutputReport, Result
-from ascend_opcli.reporting.escape import visible
 from ascend_opcli.reporting.finished import FinishedRun, case_seconds
 from ascend_opcli.reporting.wording import lead_spec, shape_text
 

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator
 
 from ascend_opcli import status as codes
+from ascend_opcli.errors import visible
 from ascend_opcli.model import Census, Element, OutputReport, Result
-from ascend_opcli.reporting.escape import one_line, visible
+from ascend_opcli.reporting.escape import one_line
 from ascend_opcli.reporting.terminal_pictures import picture_lines
 from ascend_opcli.reporting.wording import (
     argument_text,

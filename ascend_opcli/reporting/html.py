@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ascend_opcli.errors import visible
 from ascend_opcli.model import Census, Element, OutputReport, Result, Word
 from ascend_opcli.reporting import pictures
 from ascend_opcli.reporting.details import census_text, floor_text, needed_text
-from ascend_opcli.reporting.escape import one_line, visible, xml
+from ascend_opcli.reporting.escape import one_line, xml
 from ascend_opcli.reporting.escape import xml_content as text
 from ascend_opcli.reporting.finished import ORDER, FinishedRun
 from ascend_opcli.reporting.terminal import HEADINGS, row

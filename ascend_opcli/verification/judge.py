@@ -9,9 +9,9 @@ import numpy as np
 from ascend_opcli.model import Alternative, Census, Element, Number, OutputReport, StandardChoice
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import numpy_dtype, spacing
-from ascend_opcli.tensors.flat import spread
+from ascend_opcli.tensors.flat import spread, take
 from ascend_opcli.verification.compare.elements import figures
-from ascend_opcli.verification.compare.flat import rounded, take
+from ascend_opcli.verification.compare.flat import rounded
 from ascend_opcli.verification.compare.metrics import Metrics, Patches
 from ascend_opcli.verification.compare.whole_output import judged
 from ascend_opcli.verification.standards.choice import of_class

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ascend_opcli.tensors.dtypes import DTYPES, round_to, spacing, widen
-from ascend_opcli.verification.compare.flat import Flat
+from ascend_opcli.tensors.flat import Flat
 
 Places = tuple[np.ndarray, np.ndarray]
 """Flat places, ascending, and the values that are as right there."""

@@ -29,9 +29,8 @@ from ascend_opcli.reference.evaluate import Golden
 from ascend_opcli.reference.fitting import ReferenceFailure
 from ascend_opcli.status.message_pattern import pattern
 from ascend_opcli.tensors.dtypes import spacing
-from ascend_opcli.tensors.flat import Streamed
+from ascend_opcli.tensors.flat import Streamed, take
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.compare.flat import take
 from ascend_opcli.verification.earlier_outputs import Earlier
 from ascend_opcli.verification.ends import Ends
 from ascend_opcli.verification.judge import (

@@ -9,8 +9,8 @@ import numpy as np
 
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import float_format, integer_range, numpy_dtype, part, round_to, widen
+from ascend_opcli.tensors.flat import take
 from ascend_opcli.verification.compare.elements import figures, wide_golden
-from ascend_opcli.verification.compare.flat import take
 from ascend_opcli.verification.compare.metrics import Metrics, measure
 from ascend_opcli.verification.compare.whole_output import judged, strange_goldens
 from ascend_opcli.verification.standards.named import Standard

@@ -18,7 +18,7 @@ from ascend_opcli.casefile.schema import document
 from ascend_opcli.casefile.show import flow
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.status import all_codes
+from ascend_opcli.status.codes import all_codes
 from ascend_opcli.tensors.dtypes import canonical, spellings
 from ascend_opcli.verification.standards.choice import check_for
 from ascend_opcli.verification.standards.named import STANDARDS

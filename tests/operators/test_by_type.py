@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ascend_opcli.casefile.inline import Options, format, parse
+from ascend_opcli.casefile.inline import Options, parse
 from ascend_opcli.casefile.open import load_file
+from ascend_opcli.casefile.repro import format
 from ascend_opcli.casefile.show import to_yaml
 from ascend_opcli.operators.catalog import UnknownOperator, find
 from ascend_opcli.operators.documents import by_type, registrations

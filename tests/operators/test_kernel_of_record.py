@@ -9,7 +9,7 @@ import pytest
 from operator_calls import INF, NAN, identical, run, tensor
 
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.reference.evaluate import UndefinedResult
+from ascend_opcli.reference.fitting import UndefinedResult
 
 HUGE, LAST = 2.0**66, 2**31 - 1
 

@@ -8,8 +8,8 @@ import pytest
 from operator_calls import arguments, tensor
 
 from ascend_opcli.backends.host import refuse
-from ascend_opcli.casefile.loader import load_text
 from ascend_opcli.casefile.new.calls import Calls, product_for
+from ascend_opcli.casefile.open import load_text
 from ascend_opcli.model import Attribute, Case, Outcome, Where
 from ascend_opcli.operators.catalog import find, operators
 from ascend_opcli.operators.operator import Operator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ascend_opcli.status import all_codes
+from ascend_opcli.status.codes import all_codes
 
 ACL = Path(__file__).parent / "include/acl"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ascend_opcli.model import Case, Outcome, Phase, Where
-from ascend_opcli.status import all_codes, is_surroundings
+from ascend_opcli.status.codes import all_codes, is_surroundings
 from ascend_opcli.verification.verdict import judge_status
 
 

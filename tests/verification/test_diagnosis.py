@@ -31,9 +31,9 @@ from ascend_opcli.reference.resolve import resolve
 from ascend_opcli.tensors.dtypes import numpy_dtype, round_to, widen
 from ascend_opcli.tensors.layout import resolve as laid_out
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.diagnosis import Diagnosis, diagnose
+from ascend_opcli.verification.diagnosis import diagnose
 from ascend_opcli.verification.diagnosis import table as rules
-from ascend_opcli.verification.diagnosis.diagnose import NO_PATTERN
+from ascend_opcli.verification.diagnosis.diagnose import NO_PATTERN, Diagnosis
 from ascend_opcli.verification.earlier_outputs import Earlier, Left
 from ascend_opcli.verification.judge import judge_and_locate
 from ascend_opcli.verification.standards.named import parse

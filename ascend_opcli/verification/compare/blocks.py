@@ -8,8 +8,9 @@ import numpy as np
 
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import part, round_to, widen
+from ascend_opcli.tensors.flat import Flat
 from ascend_opcli.verification.compare.elements import split, wide_golden
-from ascend_opcli.verification.compare.flat import Flat, Patched
+from ascend_opcli.verification.compare.flat import Patched
 from ascend_opcli.verification.compare.metrics import Patches
 
 BLOCK = 1 << 15

@@ -12,7 +12,8 @@ import numpy as np
 from ascend_opcli.model import Census
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import part
-from ascend_opcli.verification.compare.flat import Flat, Patched
+from ascend_opcli.tensors.flat import Flat
+from ascend_opcli.verification.compare.flat import Patched
 from ascend_opcli.verification.compare.half_precision import NARROW_BLOCK
 from ascend_opcli.verification.compare.scan import BLOCK_BYTES, FloatScan, scratch_dtype
 from ascend_opcli.verification.compare.scan_equal import EqualScan

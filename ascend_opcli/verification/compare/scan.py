@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from ascend_opcli.tensors.dtypes import float_format, numpy_dtype, part, round_to, widen
+from ascend_opcli.tensors.flat import Flat
 from ascend_opcli.verification.compare.elements import distances, figures, needed, split, wide_golden
-from ascend_opcli.verification.compare.flat import Flat
 from ascend_opcli.verification.compare.half_precision import Narrow
 from ascend_opcli.verification.compare.tally import Tally
 from ascend_opcli.verification.standards.named import Standard

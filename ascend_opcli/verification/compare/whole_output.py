@@ -15,10 +15,11 @@ import numpy as np
 from ascend_opcli.model import Census
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import part, round_to, widen
+from ascend_opcli.tensors.flat import Flat, take
 from ascend_opcli.verification.compare.blocks import BLOCK, expected, wide_blocks
 from ascend_opcli.verification.compare.dual import dual
 from ascend_opcli.verification.compare.elements import split
-from ascend_opcli.verification.compare.flat import Flat, Patched, take
+from ascend_opcli.verification.compare.flat import Patched
 from ascend_opcli.verification.compare.kolmogorov import critical, distance
 from ascend_opcli.verification.compare.metrics import Metrics, Patches, measure
 from ascend_opcli.verification.compare.scaled import Scaled, add_products, apart

@@ -12,10 +12,9 @@ from ascend_opcli.model import Attribute, Call, Tensor
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import float_format, part, round_to, spacing, widen
-from ascend_opcli.tensors.flat import spread
+from ascend_opcli.tensors.flat import spread, take
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.compare.elements import figures
-from ascend_opcli.verification.compare.flat import take
 from ascend_opcli.verification.diagnosis.finding import elements, percent
 from ascend_opcli.verification.diagnosis.rerun import Rerun
 from ascend_opcli.verification.diagnosis.scan import Wrong

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from ascend_opcli.tensors.dtypes import round_to
-from ascend_opcli.verification.compare.flat import take
+from ascend_opcli.tensors.flat import take
 from ascend_opcli.verification.diagnosis.evidence import NEARER, NEARLY_ALL, Evidence, wide
 from ascend_opcli.verification.diagnosis.finding import Finding, elements
 from ascend_opcli.verification.diagnosis.places import multiple

@@ -15,9 +15,8 @@ from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.evaluate import host_result
 from ascend_opcli.reference.notes import pick
 from ascend_opcli.tensors.dtypes import round_to
-from ascend_opcli.tensors.flat import spread
+from ascend_opcli.tensors.flat import spread, take
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.compare.flat import take
 
 BUDGET = 1 << 23
 """Elements that may be worked out again in whole runs, over all rules of one output."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import float_format, round_to, widen
+from ascend_opcli.tensors.flat import Flat
 from ascend_opcli.verification.compare.elements import figures, wide_golden
-from ascend_opcli.verification.compare.flat import Flat
 from ascend_opcli.verification.standards.named import Standard
 
 BLOCK = 1 << 15
