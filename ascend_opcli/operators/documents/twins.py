@@ -231,9 +231,14 @@ def _attributes(
     for attribute in registered.attributes:
         argument = given.get(attribute.name)
         if isinstance(argument, Attribute):
-            made.append(
-                (attribute.name, attribute.type, _typed(attribute.name, attribute.type, argument.value))
-            )
+            value = _typed(attribute.name, attribute.type, argument.value)
+            if value != ():
+                made.append((attribute.name, attribute.type, value))
+            elif attribute.default or attribute.required:
+                # The setters of acl.op refuse a list without a first element.
+                raise NoKernel(
+                    f"the attribute {attribute.name} is an empty list, which pyACL cannot hand over"
+                )
         elif attribute.name == "N" and attribute.type == "Int" and len(lists) == 1:
             members = arguments[tensors[lists[0]]]
             made.append(("N", "Int", len(members) if isinstance(members, tuple) else 0))

@@ -163,6 +163,8 @@ def _by_type(path, c_name, *parameters, result=_INT):
             if kind in ("L", "N", *_ARRAYS):
                 if not isinstance(value, list):
                     raise TypeError("argument is not list")
+                if kind in _ARRAYS and not value and path.startswith("op."):
+                    raise ValueError(f"{name}: an empty list has no address")
                 array = (_ARRAYS.get(kind, _POINTER) * max(len(value), 1))(*value)
                 converted += [array] if kind == "L" else [_INT(len(value)), array]
             elif kind is _ct.c_float:
