@@ -42,7 +42,10 @@ def _compact(rows: Any, shape: Any, axis: int | None) -> Any:
 
 
 def _order(rows: Any) -> Any:
-    return np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
+    order = np.arange(len(rows))
+    for column in rows.T[::-1]:
+        order = order[np.argsort(column[order], kind="stable")]
+    return order
 
 
 def _distinct(self: Any, axis: int | None, *, neighbours: bool = False) -> tuple[Any, Any, Any]:
