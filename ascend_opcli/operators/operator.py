@@ -230,7 +230,8 @@ class Operator:
         if rule is None:
             return None
         made = self._inferred(name, arguments)
-        if made is not None:
+        unsure: Callable[[Arguments], bool] | None = getattr(rule, "open", None)
+        if made is not None and not (unsure is not None and unsure(arguments)):
             return None if is_shape(made[1]) else f"it would be {list(made[1])}"
         why: Callable[[Arguments], str] | None = getattr(rule, "why", None)
         return why(arguments) if why is not None else ""

@@ -143,14 +143,11 @@ class Calls:
         for param in self.operator.signature.outputs:
             if param.is_list and not param.is_input:
                 made[param.name] = self.operator.default_members(param.name, made)
-            elif self.known and not param.is_input:
-                made[param.name] = self.operator.default_output(param.name, made)
             elif not param.is_input:
-                word, dims = self.operator.infer_output(param.name, made)
-                word, dims = column.get(param.name) or self._dtype(param, word), self._ranked(param, dims)
-                made[param.name] = tensor(
-                    word, dims, None, self.operator.output_format(param.name, dims, made)
-                )
+                output = self.operator.default_output(param.name, made)
+                if output is not None and param.name in column:
+                    output = dataclasses.replace(output, dtype=column[param.name])
+                made[param.name] = output
         return {p.name: made[p.name] for p in self.operator.signature.params}
 
     def taken(self, arguments: Arguments | None) -> bool:

@@ -15,23 +15,19 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from ascend_opcli.model import Shape
-from ascend_opcli.operators.arguments import Arguments
 from ascend_opcli.operators.contract.rules import Contract, Rule
 from ascend_opcli.operators.documents import facts, generic, registrations
+from ascend_opcli.operators.documents.demanded import Demanded
 from ascend_opcli.operators.documents.registrations import Registration
 from ascend_opcli.operators.operator import (
     TOLD,
     Operator,
     OutputRule,
     Reference,
-    broadcast,
-    like,
     snake,
 )
 from ascend_opcli.operators.products import PRODUCTS
 from ascend_opcli.operators.signature import Param, Signature
-from ascend_opcli.tensors.dtypes import DTYPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,45 +201,32 @@ def _checked(found: Entry) -> facts.Facts | None:
     return known if known is not None and known.sourced and (known.nulls or known.rules) else None
 
 
-def output_rules(found: Entry) -> dict[str, OutputRule]:
-    """A guess: the broadcast of the tensor inputs where there are several, else the first; of a documented dtype."""
-    inputs = [d.param.name for d in found.params if d.param.type == "aclTensor" and d.param.io == "in"]
-    rules: dict[str, OutputRule] = {}
-    for documented in found.params:
-        if documented.param.io == "out" and inputs:
-            many = len(inputs) > 1
-            rule = broadcast(*inputs, dtype=inputs[0]) if many else like(inputs[0])
-            rules[documented.param.name] = _of_dtype(rule, documented.dtypes)
-    return rules
-
-
-def _of_dtype(rule: OutputRule, documented: Sequence[str]) -> OutputRule:
-    """The rule; a dtype that the document does not list becomes the first that it does and that opcli has."""
-    first = next((d for d in documented if d in DTYPES), None)
-
-    def of(arguments: Arguments) -> tuple[str, Shape] | None:
-        made = rule(arguments)
-        if made is None or first is None or made[0] in documented:
-            return made
-        return first, made[1]
-
-    return of
+def output_rules(found: Entry, contract: Sequence[Rule]) -> dict[str, OutputRule]:
+    """A guess: what the contract demands, else the first input's dtype and the shape to which all broadcast."""
+    lists = {d.param.name: d.dtypes for d in found.params}
+    there = tuple(p for p, yes in (found.products or {}).items() if yes)
+    return {
+        p.name: Demanded(found.signature, contract, there, lists, p.name)
+        for p in found.signature.outputs
+        if p.is_tensor and not p.is_input
+    }
 
 
 @lru_cache(maxsize=2048)
 def operator(name: str) -> Operator:
     """A documented operator that opcli can call and, by itself, not judge. KeyError where there is none."""
     found = entry(name)
+    contract = contract_of(found)
     return Operator(
         name=name,
         signature=found.signature,
         reference=None,
         products=found.products or {},
-        contract=contract_of(found),
+        contract=contract,
         generic=True,
         generated=bool(found.generated_by) and _checked(found) is None,
         defaults=registrations.defaults(found.signature.params, found.generated_by),
-        outputs=output_rules(found),
+        outputs=output_rules(found, contract),
         formats={d.param.name: d.formats for d in found.params if d.formats},
         custom=found.products is None,
     )
