@@ -8,7 +8,7 @@ import pytest
 
 from ascend_opcli.casefile.new.calls import Calls, product_for
 from ascend_opcli.operators.catalog import find, operators
-from ascend_opcli.operators.contract.rules import Refusal, predict
+from ascend_opcli.operators.contract.phase_one import Refusal, predict
 from ascend_opcli.operators.documents.catalogued import names
 from ascend_opcli.tensors.dtypes import DTYPES
 
