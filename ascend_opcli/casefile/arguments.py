@@ -10,6 +10,7 @@ from ascend_opcli.casefile import keys, read, values
 from ascend_opcli.casefile.tree import Mapping, Node, Scalar, Sequence, clip
 from ascend_opcli.model import Attribute, FromFile, Number, Shape, TensorSpec
 from ascend_opcli.operators.arguments import Arguments
+from ascend_opcli.operators.documents.supported import companion
 from ascend_opcli.operators.operator import Default, Operator, same
 from ascend_opcli.operators.signature import Param
 from ascend_opcli.tensors import files, layout
@@ -46,7 +47,8 @@ class Short:
         """Dtype and shape of an input, None for null. Raises ValueError where the operator cannot tell."""
         assert self.dtype is not None
         assert self.shape is not None
-        return self.operator.short.get(name, same)(self.dtype, self.shape)
+        made = self.operator.short.get(name, same)(self.dtype, self.shape)
+        return made and (companion(self.operator, name, self.dtype, made[0]), made[1])
 
     def dtype_of(self, name: str, shape: Shape | None) -> str | None:
         """The dtype of an input whose shape is its own."""
@@ -60,7 +62,7 @@ class Short:
             except ValueError:
                 continue
             if made is not None:
-                return made[0]
+                return companion(self.operator, name, self.dtype, made[0])
         return self.dtype
 
     def shape_of(self, name: str, what: str, at: Node) -> Shape | None:

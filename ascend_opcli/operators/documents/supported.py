@@ -15,7 +15,9 @@ from ascend_opcli.operators.contract.formats import RANK_OF_FORMAT
 from ascend_opcli.operators.contract.phase_one import predict
 from ascend_opcli.operators.contract.rules import PRIVATE_FORMATS, Columns, DtypeIn, Rank, SameShape
 from ascend_opcli.operators.documents import catalogued
+from ascend_opcli.operators.documents.generic import KernelColumns
 from ascend_opcli.operators.operator import Operator
+from ascend_opcli.tensors.dtypes import DTYPES
 
 MOST_MIXED = 256
 """Mixtures of dtypes that are tried against the contract; of more only those with like dtypes are."""
@@ -54,6 +56,20 @@ def supported(operator: Operator, arguments: Arguments, products: Sequence[str])
         dtypes.update(dict.fromkeys(_dtypes(operator, arguments, names, product, asked)))
         places.update(dict.fromkeys(_places(operator, arguments, names, product, asked)))
     return Support(names, tuple(dtypes) or None, tuple(places) or None)
+
+
+def companion(operator: Operator, name: str, dtype: str, word: str) -> str:
+    """The dtype of an input that a case of ``dtype`` does not describe: ``word``, or one of the kernel's columns.
+
+    The first input takes the case's dtype; where no column has ``word`` beside that, another that has one is taken.
+    """
+    table = next((r for r in operator.contract if isinstance(r, KernelColumns)), None)
+    first = operator.signature.inputs[0].name
+    if table is None or name == first or not {first, name} <= set(table.names):
+        return word
+    lead, own = table.names.index(first), table.names.index(name)
+    fitting = [c[own] for columns in table.columns.values() for c in columns if c[lead] == dtype]
+    return word if word in fitting else next((f for f in fitting if f in DTYPES), word)
 
 
 # --- dtypes -------------------------------------------------------------------------------------------------------

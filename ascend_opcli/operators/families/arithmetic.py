@@ -371,6 +371,7 @@ BINARY: Mapping[str, Row] = {
         "y = self mask scale",
         apart=("mask",),
         data=(None, Generator("integers", (0, 1))),
+        short={"mask": lambda dtype, shape: ("float32" if dtype == "bfloat16" else dtype, shape)},
     ),
     "Polar": row(
         _polar,
