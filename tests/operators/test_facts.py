@@ -118,6 +118,64 @@ def status_of(calls: Calls, dtype: str) -> int:
     return verdict.status if isinstance(verdict, Refusal) else 0
 
 
+AXES = """softmax log_softmax cumsum amax amin arg_max arg_min all any flip std var mean reduce_sum prod_dim
+    max_dim min_dim log_sum_exp roll renorm slice gather index_select sort argsort topk median_dim permute glu split_tensor""".split()
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_an_axis_lies_within_the_rank(name: str) -> None:
+    """As public unit tests expect of every operator that has one: 161002 from the rank on, and below -rank."""
+    operator = find(name)
+    calls = Calls(operator, product_for(operator))
+    assert calls.first_dtype is not None
+    rank = len(calls.base_shape)
+    axis = next(p.name for p in operator.signature.attributes if p.name in ("dim", "dims", "axis"))
+    made = calls.make(calls.first_dtype, calls.base_shape)
+    assert made is not None
+    many = isinstance(getattr(made[axis], "value", None), tuple)
+    for value in (rank, -rank - 1):
+        verdict = predict(operator, {**made, axis: Attribute((value,) if many else value)}, calls.product)
+        assert isinstance(verdict, Refusal)
+        assert verdict.status == 161002
+        assert not verdict.unsure
+    for value in (rank - 1, -rank):
+        verdict = predict(operator, {**made, axis: Attribute((value,) if many else value)}, calls.product)
+        assert not (isinstance(verdict, Refusal) and " is " + str(value) in verdict.rule), verdict
+
+
+def test_topk_takes_a_scalar_and_counts_k_along_its_axis() -> None:
+    given = {"self": of(F32), "k": 1, "dim": 0, "largest": True, "sorted": True}
+    given |= {"valuesOut": of(F32, 1), "indicesOut": of("int64", 1)}
+    assert status("topk", **given) == 0
+    assert status("topk", **{**given, "k": 2}) == 161002
+    assert status("topk", **{**given, "self": of(F32, 3, 2), "k": 3}) == 0
+    assert status("topk", **{**given, "self": of(F32, 3, 2), "k": 3, "dim": -1}) == 161002
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "product", "attributes"),
+    [
+        ("masked_scale", BF16, "ascend950", "scale: 2.0"),
+        ("foreach_addcdiv_list", BF16, "atlas_a2", ""),
+        ("foreach_addcmul_scalar_list", BF16, "atlas_a3", ""),
+        ("apply_adam", F16, "ascend950", "useLocking: false, useNesterov: false"),
+        ("dequant_swiglu_quant", "int32", "atlas_a2", "activateLeft: true, quantModeOptional: dynamic"),
+    ],
+)
+def test_a_short_form_fills_the_other_tensors_with_what_the_operator_takes(
+    name: str, dtype: str, product: str, attributes: str
+) -> None:
+    text = f"op: {name}\ncases: [{{dtype: {dtype}, shape: [6, 8], attrs: {{{attributes}}}}}]"
+    (case,) = load_text(text, "cases.yaml", check_standard=check_for).cases
+    assert predict(find(name), case.arguments, product) is None
+
+
+def test_stack_counts_axes_from_the_end_of_its_result() -> None:
+    two = (of(F32, 2, 3), of(F32, 2, 3))
+    for dim, wanted in ((-3, 0), (2, 0), (-4, 161002), (3, 161002)):
+        assert status("stack", tensors=two, dim=dim, out=of(F32, 2, 2, 3)) == wanted
+
+
 def test_complex32_is_refused_on_atlas_a2() -> None:
     given = {"self": of("complex32", 4), "dtype": F32, "out": of(F32, 4)}
     assert status("cast", **given) == 161002
@@ -232,7 +290,7 @@ def test_the_packaged_facts_are_those_of_the_reading() -> None:
         total += len(wanted)
         lost += sum(place not in places for place in wanted)
         for rule in known.dtypes:
-            if rule.label == facts.SOURCE:
+            if rule.label == facts.SOURCE and "source" in own["origin"]:
                 read = own["dtypes_source"][rule.name]
                 for product, words in rule.lists.items():
                     assert any(product in k.split(",") and set(words) == set(v) for k, v in read.items()), (
