@@ -119,7 +119,8 @@ def status_of(calls: Calls, dtype: str) -> int:
 
 
 AXES = """softmax log_softmax cumsum amax amin arg_max arg_min all any flip std var mean reduce_sum prod_dim
-    max_dim min_dim log_sum_exp roll renorm slice gather index_select sort argsort topk median_dim permute glu split_tensor""".split()
+    max_dim min_dim log_sum_exp roll renorm slice gather index_select sort argsort topk median_dim permute glu
+    split_tensor""".split()
 
 
 @pytest.mark.parametrize("name", AXES)
