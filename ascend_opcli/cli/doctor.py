@@ -77,14 +77,14 @@ def doctor(
 
 def _tested(device: int, language: str, *, silent: bool, opens: bool) -> tuple[list[str], list[Checked]]:
     """The self-test, each line as it is known."""
-    from ascend_opcli.execution.selftest import not_checked, self_test
+    from ascend_opcli.execution.selftest import NAMES, not_checked, self_test
     from ascend_opcli.reporting.selftest import checked_lines
 
     lines: list[str] = [""]
     checked: list[Checked] = []
     if not silent:
         typer.echo()
-    for one in self_test(device) if opens else not_checked("the device cannot be used: see above"):
+    for one in self_test(device) if opens else not_checked(NAMES, "no_device"):
         checked.append(one)
         said = list(checked_lines(one, language))
         lines += said

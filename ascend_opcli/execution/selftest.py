@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ascend_opcli.backends.cann.device import Device, Options
 from ascend_opcli.backends.cann.selftest import CHECKS
@@ -94,14 +94,12 @@ def self_test(number: int) -> Iterator[Checked]:
                 yield tested.check(left[0])
                 del left[0]
     except SurroundingsError as error:
-        yield from not_checked(str(error), left)
+        yield from not_checked(left, "as_is", what=str(error))
 
 
-def not_checked(why: str, names: list[str] | None = None) -> Iterator[Checked]:
-    """Every check (or these) as one that could not be made."""
-    return (
-        Checked(name, NOT_CHECKED, "as_is", {"what": why}) for name in (NAMES if names is None else names)
-    )
+def not_checked(names: Sequence[str], said: str, **values: str) -> Iterator[Checked]:
+    """Checks that could not be made, with a sentence for all of them."""
+    return (Checked(name, NOT_CHECKED, said, values) for name in names)
 
 
 class _Tested:

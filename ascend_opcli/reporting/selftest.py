@@ -187,6 +187,12 @@ SAID: Mapping[str, Pair] = {
         "reset and finalize take {seconds:.2f} s; opcli waits {patience:.0f} s",
         "reset 与 finalize 共耗时 {seconds:.2f} s，opcli 等待 {patience:.0f} s",
     ),
+    "lacking": ("{what}; not there: {names}", "{what}；缺少：{names}"),
+    "silent": ("{name} wrote nothing", "{name} 未写出任何结果"),
+    "no_l2": ("the device does not say how large its L2 is", "设备未给出 L2 的大小"),
+    "accepts_null": ("{name} does not refuse a null pointer", "{name} 未拒绝空指针"),
+    "failed": ("{name} fails: {what}", "{name} 执行失败：{what}"),
+    "no_device": ("the device cannot be used: see above", "设备不可用，见上文"),
     "touches": ("touches: {what}", "影响：{what}"),
     "attach": ("attach {files} to a report", "提交问题时请附上 {files}"),
 }

@@ -10,11 +10,13 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ascend_opcli.backends.cann.selftest_requests import Checked
+from ascend_opcli.backends.cann.selftest import answer
+from ascend_opcli.backends.cann.selftest_requests import Check, Checked
 from ascend_opcli.execution.selftest import NAMES
 from ascend_opcli.reporting.selftest import CHECKS, SAID, checked_lines
 from tests.cli.test_doctor import cann as cann
@@ -146,6 +148,12 @@ def test_a_crash_costs_one_line_and_a_lost_device_the_rest(cann: CannRoot, tmp_p
 def test_without_a_device_nothing_is_called_checked(cann: CannRoot, tmp_path: Path) -> None:
     tested = self_test(cann, tmp_path, SIM_CANN_FAULT="aclrtSetDevice:fail")
     assert (tested.code, tested.states()) == (3, dict.fromkeys(NAMES, "not checked"))
+
+
+def test_what_the_device_does_not_say_is_not_checked() -> None:
+    session = SimpleNamespace(runtime=SimpleNamespace(l2_bytes=lambda: None))
+    found = answer(session, Check("l2", None, None, "atlas_a2"), lambda step: None)
+    assert (found.state, found.said) == ("not checked", "no_l2")
 
 
 @pytest.mark.parametrize("language", [0, 1])

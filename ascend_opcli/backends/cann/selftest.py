@@ -7,7 +7,6 @@ report. Checks that need a kernel use one that every CANN has.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import dataclasses
 import os
 import time
@@ -19,28 +18,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ascend_opcli.backends.cann.binding import Binder, argument_types
 from ascend_opcli.backends.cann.buffers import BLOCK, Buffer
 from ascend_opcli.backends.cann.execute import (
     Announce,
-    Slot,
     Workspace,
     collect,
     drop,
     lay_out,
     poisoned,
-    specs_of,
 )
 from ascend_opcli.backends.cann.libraries import served_by
 from ascend_opcli.backends.cann.plog import Plog
 from ascend_opcli.backends.cann.runtime import AclFailure, Runtime
-from ascend_opcli.backends.cann.selftest_requests import DIFFERS, HOLDS, NOT_CHECKED, Check, Checked, Planted
+from ascend_opcli.backends.cann.selftest_requests import (
+    DIFFERS,
+    HOLDS,
+    NOT_CHECKED,
+    Check,
+    Checked,
+    NotChecked,
+    Planted,
+)
 from ascend_opcli.backends.cann.stage import CallFailed, Stage
+from ascend_opcli.backends.cann.steps import bound, called, done, sized
 from ascend_opcli.backends.cann.timing_requests import Prepare
 from ascend_opcli.backends.child import CLOSING
 from ascend_opcli.backends.observed import GUARD, POISONS
 from ascend_opcli.errors import Missing, OpcliError
-from ascend_opcli.model import Case, Outcome, TensorSpec
+from ascend_opcli.model import Outcome
 from ascend_opcli.reference.call import make_call
 
 if TYPE_CHECKING:
@@ -64,10 +69,6 @@ OUTSIDE = GUARD // 2
 """Bytes that a kernel is led out of a buffer."""
 
 
-class NotChecked(Exception):
-    """Why a question could not be answered."""
-
-
 Found = tuple[bool, str, dict[str, Any]]
 """Whether it holds, the sentence, its blanks."""
 
@@ -81,12 +82,14 @@ def answer(session: Session, request: Check | Planted, announce: Announce) -> ob
         try:
             holds, said, values = CHECKS[request.name](session, request)
         except NotChecked as why:
-            return Checked(request.name, NOT_CHECKED, "as_is", {"what": str(why)})
+            return Checked(request.name, NOT_CHECKED, why.said, why.values)
+        except OpcliError as error:
+            return Checked(request.name, NOT_CHECKED, "as_is", {"what": str(error)})
         return Checked(request.name, HOLDS if holds else DIFFERS, said, values)
     except CallFailed as failed:
         return failed.outcome
-    except (AclFailure, OpcliError) as error:
-        return Outcome("device", error=str(error))
+    except AclFailure as failure:
+        return Outcome("device", error=str(failure))
 
 
 # --- libraries --------------------------------------------------------------------------------------------------
@@ -114,7 +117,7 @@ def _served(session: Session, check: Check) -> Found:
         files[entry.file] += 1
     what = ", ".join(f"{file} ({count})" for file, count in files.items())
     if lacking:
-        raise NotChecked(f"{what or 'no library'}; not there: {', '.join(lacking)}")
+        raise NotChecked("lacking", what=what or "-", names=", ".join(lacking))
     return True, "as_is", {"what": what}
 
 
@@ -162,7 +165,7 @@ def _padding(session: Session, check: Check) -> Found:
                 return False, "tight", {"size": size, "apart": apart, "least": least}
             count += len(addresses)
     for length in (1, 7, 8, 9, 33, 1001):
-        outcome = _called(session, check, length)
+        outcome = called(session, check, length)
         if outcome.findings:
             return (
                 False,
@@ -175,14 +178,14 @@ def _padding(session: Session, check: Check) -> Found:
 def _poison(session: Session, check: Check) -> Found:
     size = 0
     for poison in POISONS:
-        with _bound(session, _sized(check.case, 4099), check, poison) as call:
+        with bound(session, sized(check.case, 4099), check, poison) as call:
             executor, _ = call.plan()
             drop(session.libraries, executor)
             session.runtime.synchronize()
             size = call.out.buffer.nbytes
             for when in ("in_phase_1", "at_a_launch"):
                 if when == "at_a_launch":
-                    _called(session, check, 4099)  # with buffers of its own
+                    called(session, check, 4099)  # with buffers of its own
                 changed = int(np.count_nonzero(call.out.buffer.read() != poison))
                 if changed:
                     return False, when, {"changed": changed, "count": size}
@@ -191,14 +194,14 @@ def _poison(session: Session, check: Check) -> Found:
 
 def _guards(session: Session, check: Check) -> Found:
     for shift, side, words in ((-OUTSIDE, "before", "before the start"), (0, "behind", "past the end")):
-        with _bound(session, _sized(check.case, 4096), check) as call, contextlib.ExitStack() as stack:
+        with bound(session, sized(check.case, 4096), check) as call, contextlib.ExitStack() as stack:
             own = Buffer(session.runtime, call.out.buffer.nbytes - OUTSIDE)
             stack.callback(own.free)
             own.fill(POISONS[0])
             call.bind({call.out.name: own.address + shift})
             call.launch()
             if (own.read()[OUTSIDE:-OUTSIDE] == POISONS[0]).all():
-                raise NotChecked(f"{check.case.operator} wrote nothing")
+                raise NotChecked("silent", name=check.case.operator)
             if not own.damage()[0].startswith(words):
                 return False, side, {"count": OUTSIDE}
     return True, "guards", {"count": OUTSIDE}
@@ -214,7 +217,7 @@ def _planted(runtime: Runtime, planted: Planted) -> Outcome:
         runtime.copy_async(
             target.buffer.address, source.buffer.address, target.buffer.nbytes - planted.short * each
         )
-        _done(runtime)
+        done(runtime)
         return collect(slots, Workspace(runtime, 0), signature, "")
 
     return poisoned(once)
@@ -225,7 +228,7 @@ def _planted(runtime: Runtime, planted: Planted) -> Outcome:
 
 def _repeatable(session: Session, check: Check) -> Found:
     # Of a size that was not launched before: CANN's cache gives executors that refuse.
-    with _bound(session, _sized(check.case, 2053), check) as call:
+    with bound(session, sized(check.case, 2053), check) as call:
         executor, size = call.plan()
         try:
             if session.libraries.meta("aclSetAclOpExecutorRepeatable")(executor) != 0:
@@ -247,10 +250,10 @@ def _repeatable(session: Session, check: Check) -> Found:
 def _l2(session: Session, check: Check) -> Found:
     cache = session.runtime.l2_bytes()
     if cache is None:
-        raise NotChecked("the device does not say how large its L2 is")
+        raise NotChecked("no_l2")
     best: list[float] = []
     for cold in (True, False):
-        case = _sized(check.case, min(LAUNCH_BYTES, cache // 2) // 3 // 4)
+        case = sized(check.case, min(LAUNCH_BYTES, cache // 2) // 3 // 4)
         request = Prepare(check.signature, case, check.product, cold=cold, sets=1)
         with contextlib.closing(
             Stage(session.runtime, session.libraries, request, lambda _step: None)
@@ -272,7 +275,7 @@ def _events(session: Session, _check: Check) -> Found:
             for _ in range(COPIES):
                 runtime.copy_async(there, here, COPY_BYTES)
             runtime.record(events[1])
-            _done(runtime)
+            done(runtime)
             clock = time.perf_counter() - begun
             between = runtime.seconds_between(*events)
             rate = 2 * COPIES * COPY_BYTES / max(between, 1e-12) / 1e9
@@ -289,7 +292,7 @@ def _log(session: Session, check: Check) -> Found:
     refused = dataclasses.replace(check.case, arguments={**check.case.arguments, first: None})
     outcome = session.run(check.signature, refused, check.product)
     if outcome.status == 0:
-        raise NotChecked(f"{check.case.operator} does not refuse a null pointer")
+        raise NotChecked("accepts_null", name=check.case.operator)
     begun = time.monotonic()
     session.settle_log(outcome)
     settled = time.monotonic() - begun
@@ -323,84 +326,3 @@ CHECKS: Mapping[str, Callable[[Session, Check], Found]] = {
     "close": _close,
 }
 """In this order: libraries are bound before anything else opens them, and nothing comes after the end."""
-
-
-# --- a call in steps ------------------------------------------------------------------------------------------
-
-
-def _sized(case: Case, length: int) -> Case:
-    """The case with every tensor of ``length`` elements."""
-    size = (length,)
-    return dataclasses.replace(
-        case,
-        arguments={
-            name: dataclasses.replace(a, shape=size, strides=(1,), storage_shape=size)
-            if isinstance(a, TensorSpec)
-            else a
-            for name, a in case.arguments.items()
-        },
-    )
-
-
-def _called(session: Session, check: Check, length: int) -> Outcome:
-    """A whole call, as a run makes it. Raises NotChecked where it does not succeed."""
-    outcome = session.run(check.signature, _sized(check.case, length), check.product)
-    if outcome.status or outcome.error:
-        raise NotChecked(f"{check.case.operator}: {outcome.error or outcome.status}")
-    return outcome
-
-
-def _done(runtime: Runtime) -> None:
-    status = runtime.synchronize()
-    if status != 0:
-        raise AclFailure("acl.rt.synchronize_stream", status, runtime.error_text())
-
-
-class _Call:
-    """The steps of one call, its buffers laid out."""
-
-    def __init__(
-        self, session: Session, check: Check, slots: Mapping[str, list[Slot]], case: Case, binder: Binder
-    ) -> None:
-        self._session, self._check, self._case, self._binder = session, check, case, binder
-        self._entry = session.libraries.entry(check.signature.name)
-        self._entry.phase1.argtypes = argument_types(check.signature)
-        self._addresses = {name: [s.buffer.address for s in members] for name, members in slots.items()}
-        self.out = next(s for members in slots.values() for s in members if s.writes)
-        self._bound: list[Any] = []
-        self.bind({})
-
-    def bind(self, addresses: Mapping[str, int]) -> None:
-        """The arguments, some tensors at other addresses than their buffers'."""
-        moved = {name: [address] for name, address in addresses.items()}
-        specs = specs_of(self._check.signature, self._case.arguments)
-        self._bound = self._binder.bind(self._check.signature, specs, {**self._addresses, **moved})
-
-    def plan(self) -> tuple[ctypes.c_void_p, int]:
-        """Phase 1: the executor and the size of the workspace."""
-        size, executor = ctypes.c_uint64(0), ctypes.c_void_p()
-        status = int(self._entry.phase1(*self._bound, ctypes.byref(size), ctypes.byref(executor)))
-        if status != 0:
-            raise NotChecked(f"{self._case.operator}: {status} {self._session.runtime.error_text()}".strip())
-        return executor, size.value
-
-    def run(self, executor: ctypes.c_void_p, size: int) -> None:
-        """Phase 2 and the end of the stream."""
-        runtime = self._session.runtime
-        with contextlib.closing(Workspace(runtime, size)) as workspace:
-            status = int(self._entry.phase2(workspace.address, size, executor, runtime.stream))
-            if status != 0:
-                raise NotChecked(f"{self._case.operator}: {status} {runtime.error_text()}".strip())
-            _done(runtime)
-
-    def launch(self) -> None:
-        """All of it."""
-        self.run(*self.plan())
-
-
-@contextlib.contextmanager
-def _bound(session: Session, case: Case, check: Check, poison: int = POISONS[0]) -> Iterator[_Call]:
-    with contextlib.ExitStack() as stack:
-        call = make_call(case, check.signature, check.product)
-        slots = lay_out(stack, session.runtime, check.signature, call, poison)
-        yield _Call(session, check, slots, case, stack.enter_context(Binder(session.libraries)))

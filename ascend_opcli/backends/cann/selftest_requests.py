@@ -44,3 +44,11 @@ class Checked:
     state: str
     said: str
     values: Mapping[str, Any] = field(default_factory=dict)
+
+
+class NotChecked(Exception):
+    """Why a question could not be answered: the sentence and its blanks."""
+
+    def __init__(self, said: str, **values: object) -> None:
+        super().__init__(said)
+        self.said, self.values = said, values
