@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 
 from ascend_opcli.errors import UsageError, did_you_mean
@@ -37,6 +38,22 @@ def _of_family(name: str) -> tuple[Operator, ...]:
     return getattr(import_module(f"{families.__name__}.{name}"), "OPERATORS", ())
 
 
+def _of_few_families(short_name: str) -> Operator | None:
+    """The operator, sought in the families whose text has its name: the others need not be imported for it."""
+    full = catalogued.names().get(short_name)
+    if full is None or operators.cache_info().currsize:
+        return None
+    name = full.removeprefix("aclnn")
+    for folder in families.__path__:
+        for module in Path(folder).glob("*.py"):
+            text = module.read_text("utf-8")
+            if any(f'"{word}"' in text for word in (full, name, name.removeprefix("Inplace"))):
+                found = [op for op in _of_family(module.stem) if op.name == full]
+                if found:
+                    return found[0]
+    return None
+
+
 @lru_cache(maxsize=1)
 def _by_short_name() -> dict[str, Operator]:
     return {op.short_name: op for op in operators().values()}
@@ -55,7 +72,7 @@ def find(name: str) -> Operator:
         return _by_type(word)
     word = word.removesuffix("GetWorkspaceSize") or word
     wanted = snake(word)
-    found = _with_contracts().get(wanted) or _by_short_name().get(wanted)
+    found = _with_contracts().get(wanted) or _of_few_families(wanted) or _by_short_name().get(wanted)
     if found is not None:
         return found
     installed = of_packages()
