@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -24,13 +24,6 @@ class Unknown(Exception):
     def __init__(self, most: int | None = None) -> None:
         super().__init__("the shape hangs on the values")
         self.most = most
-
-
-class HasShape(Protocol):
-    """An array, or one that is described and not there."""
-
-    @property
-    def shape(self) -> Shape: ...
 
 
 class Described:

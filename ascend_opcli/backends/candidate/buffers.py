@@ -6,7 +6,6 @@ Every tensor of a call looks into a storage of its own. In the memory of the hos
 from __future__ import annotations
 
 import importlib
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,11 +13,10 @@ import numpy as np
 
 from ascend_opcli.backends.observed import GUARD, GUARD_BYTE, damaged, storage_bytes
 from ascend_opcli.model import Tensor, TensorSpec
-from ascend_opcli.tensors.dtypes import DTYPES, name_of, numpy_dtype
+from ascend_opcli.tensors.dtypes import name_of, numpy_dtype
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.tensors.saved import of_tensor
 
-KINDS = ("numpy", "torch", "npu")
 Span = tuple[str, int, int]
 """A device, and the addresses between which a tensor's elements lie."""
 
@@ -257,8 +255,3 @@ def size_of(value: Any) -> int:
 def shape_of(value: Any) -> tuple[int, ...]:
     """The shape of a tensor of either kind."""
     return tuple(int(dim) for dim in value.shape)
-
-
-def expected_bytes(spec: TensorSpec) -> int:
-    """Bytes of an output's values."""
-    return math.prod(spec.shape) * DTYPES[spec.dtype].itemsize

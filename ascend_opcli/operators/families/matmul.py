@@ -38,10 +38,6 @@ def _product_made(self: Any, mat2: Any, *_rest: Any) -> Any:
     return promote(self.dtype, mat2.dtype), product_shape(self.shape, mat2.shape)
 
 
-def _same(self: Any, *_rest: Any) -> Any:
-    return self.dtype, self.shape
-
-
 def _sum_of(product: Callable[..., Any]) -> Callable[..., Any]:
     def function(self: Any, a: Any, b: Any, beta: Any, alpha: Any, _cubeMathType: Any) -> Any:
         made = alpha * product(a, b)

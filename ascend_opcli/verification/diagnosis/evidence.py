@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from ascend_opcli.tensors.dtypes import float_format, part, round_to, spacing, w
 from ascend_opcli.tensors.flat import spread, take
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.compare.elements import figures
-from ascend_opcli.verification.diagnosis.finding import elements, percent
+from ascend_opcli.verification.diagnosis.finding import percent
 from ascend_opcli.verification.diagnosis.rerun import Rerun
 from ascend_opcli.verification.diagnosis.scan import Wrong
 from ascend_opcli.verification.earlier_outputs import Left
@@ -221,12 +221,6 @@ class Evidence:
         if len(self.shape) < 2:
             return f"{place:,}"
         return f"[{', '.join(str(int(i)) for i in np.unravel_index(place, self.shape))}]"
-
-    def of_total(self, count: int) -> str:
-        return f"{count:,} of {elements(self.places.total)}"
-
-
-Rule = Callable[[Evidence], object]
 
 
 def wide(values: np.ndarray) -> np.ndarray:
