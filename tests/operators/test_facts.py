@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ascend_opcli.casefile.new.calls import Calls, product_for, tensor
+from ascend_opcli.casefile.new.text import Suite, new_file
 from ascend_opcli.casefile.open import load_text
 from ascend_opcli.model import Attribute, TensorSpec
 from ascend_opcli.operators.catalog import find, operators
@@ -169,6 +170,32 @@ def test_a_short_form_fills_the_other_tensors_with_what_the_operator_takes(
     text = f"op: {name}\ncases: [{{dtype: {dtype}, shape: [6, 8], attrs: {{{attributes}}}}}]"
     (case,) = load_text(text, "cases.yaml", check_standard=check_for).cases
     assert predict(find(name), case.arguments, product) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "grad", "sizes", "made"),
+    [
+        ("upsample_bilinear2d_backward", (1, 1, 2, 2), (2, 2), (1, 1, 3, 3)),
+        ("upsample_bicubic2d_backward", (1, 1, 2, 2), (2, 2), (1, 1, 3, 3)),
+        ("upsample_linear1d_backward", (1, 1, 3), (3,), (1, 1, 6)),
+        ("upsample_nearest1d_backward", (1, 1, 4), (4,), (1, 1, 2)),
+    ],
+)
+def test_a_gradient_has_the_shape_that_its_sizes_give(
+    name: str, grad: tuple[int, ...], sizes: tuple[int, ...], made: tuple[int, ...]
+) -> None:
+    form = "NCL" if len(grad) == 3 else "NCHW"
+    out = next(p.name for p in find(name).signature.outputs)
+    given = {"gradOut": of(F32, *grad, format=form), out: of(F32, *made, format=form)}
+    assert status(name, **given, outputSize=sizes, inputSize=made) == 0
+    assert status(name, **given, outputSize=(*sizes[:-1], sizes[-1] + 1), inputSize=made) == 161002
+    assert status(name, **given, outputSize=sizes, inputSize=(2, *made[1:])) == 161002
+
+
+def test_every_case_of_a_suite_with_an_output_that_must_be_null_can_be_loaded() -> None:
+    text = new_file(find("ada_layer_norm_quant"), Suite.BOUNDARY, product="atlas_a2")
+    assert "quantOffsetOptional=given" in text
+    load_text(text, "new.yaml", check_standard=check_for)
 
 
 def test_stack_counts_axes_from_the_end_of_its_result() -> None:

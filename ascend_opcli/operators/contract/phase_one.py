@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ascend_opcli.model import Argument, Attribute
+from ascend_opcli.model import Argument, Attribute, TensorSpec
 from ascend_opcli.operators.arguments import Arguments
 from ascend_opcli.operators.contract.changes import Variation
 from ascend_opcli.operators.contract.rules import DOCUMENT, MATHEMATICS, REGISTRATION, Rule
@@ -74,13 +75,21 @@ def refusals(operator: Operator, arguments: Arguments, product: str) -> Iterator
     seen: set[str] = set()
     for rule in operator.contract:
         for variation in rule.breaks(arguments, product):
-            changed = {**arguments, **variation.changes}
+            changes = {n: _without_data(operator, n, a) for n, a in variation.changes.items()}
+            changed = {**arguments, **changes}
             if any(_below_zero(operator, n, a) for n, a in variation.changes.items()):
                 continue
             found = first_broken(operator, changed, variation.product or product)
             if variation.label not in seen and found is not None and found[0] is rule:
                 seen.add(variation.label)
-                yield variation, rule.status
+                yield dataclasses.replace(variation, changes=changes), rule.status
+
+
+def _without_data(operator: Operator, name: str, argument: Argument) -> Argument:
+    """An output is made by the operator."""
+    if isinstance(argument, TensorSpec) and not operator.signature[name].is_input:
+        return dataclasses.replace(argument, data=None)
+    return argument
 
 
 def _below_zero(operator: Operator, name: str, argument: Argument) -> bool:
