@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ascend_opcli import status as codes
+from ascend_opcli.operators.contract.rules import DOCUMENT, REGISTRATION, Rule
 from ascend_opcli.operators.documents import by_type, registrations
 from ascend_opcli.operators.documents.catalogued import Documented, Entry
 from ascend_opcli.operators.documents.facts import SOURCE, UNSEEN, Facts, facts_of
+from ascend_opcli.operators.documents.taken import accepted
 from ascend_opcli.operators.listing import Listed, Listing
 from ascend_opcli.operators.operator import TYPE, Operator, snake
 from ascend_opcli.operators.products import PRODUCTS
@@ -75,7 +77,7 @@ def show_lines(operator: Operator, entry: Entry | None, skeleton: str = "") -> I
         optional = ", may be null" if param.optional else ""
         yield f"  {param.name:<{width}}  {param.io:<5}  {param.type}{optional}{default}{held}"
         if entry is not None:
-            yield from _documented(param, entry)
+            yield from _documented(param, entry, operator)
     if operator.formula:
         yield ""
         yield "formula"
@@ -91,7 +93,7 @@ def show_lines(operator: Operator, entry: Entry | None, skeleton: str = "") -> I
     if entry is not None or operator.by_type:
         yield from _registrations(operator)
     if operator.contract:
-        yield from _contract(operator)
+        yield from _contract(operator, entry)
     yield ""
     yield "judged by"
     if operator.reference is None:
@@ -119,7 +121,19 @@ def show_lines(operator: Operator, entry: Entry | None, skeleton: str = "") -> I
 
 
 def _item(text: str) -> str:
-    return textwrap.fill(text, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+    return _fill(text, "  - ", "    ")
+
+
+def _fill(text: str, first: str, rest: str) -> str:
+    """Lines in which no path is broken."""
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _value(value: object) -> str:
@@ -128,20 +142,29 @@ def _value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _documented(param: Param, entry: Entry) -> Iterator[str]:
-    """What the documents say of a tensor, and of another parameter that lists dtypes."""
+def _documented(param: Param, entry: Entry, operator: Operator) -> Iterator[str]:
+    """What is taken of a tensor, and of another parameter that lists dtypes; what the document says otherwise."""
     found = next((d for d in entry.params if d.param.name == param.name), None)
     if found is None or (not param.is_tensor and not found.dtypes):
         return
-    said = [f"dtypes {', '.join(found.dtypes) or 'unknown'}"]
+    taken = accepted(operator, param.name, found)
+    said = [f"dtypes {', '.join(taken.dtypes) or 'unknown'}{_otherwise(found.dtypes, taken.dtypes)}"]
     if param.is_tensor:
+        apart = taken.ranks != found.ranks and found.ranks is not None
         said += [
-            f"rank {_ranks(found)}",
+            f"rank {_ranks(taken)}{f' (document: {_ranks(found)})' if apart else ''}",
             f"formats {', '.join(found.formats) or 'unknown'}",
             f"strided {_yes(found.strided)}",
             f"empty {_yes(found.empty)}",
         ]
-    yield textwrap.fill("; ".join(said), WIDTH, initial_indent="      ", subsequent_indent="        ")
+    yield _fill("; ".join(said), "      ", "        ")
+
+
+def _otherwise(documented: Sequence[str], taken: Sequence[str]) -> str:
+    """What a document lists beside the dtypes that are taken, and which of these it does not list."""
+    more, fewer = ([w for w in a if w not in b] for a, b in ((documented, taken), (taken, documented)))
+    said = [f"{word} {', '.join(ws)}" for word, ws in (("also", more), ("not", fewer)) if ws and documented]
+    return f" (document: {'; '.join(said)})" if said else ""
 
 
 def _ranks(found: Documented) -> str:
@@ -190,7 +213,16 @@ def _not_known(known: Facts) -> Iterator[str]:
         )
 
 
-def _contract(operator: Operator) -> Iterator[str]:
+def _origin(rule: Rule, operator: Operator, entry: Entry | None) -> str:
+    """Where a rule comes from, by name."""
+    if rule.origin == DOCUMENT:
+        return f"document of {operator.name}{f' in {entry.repository}' if entry is not None else ''}"
+    if rule.origin == REGISTRATION:
+        return f"registration of {operator.name.removeprefix(TYPE).removeprefix('aclnn')}"
+    return rule.origin or "written by hand"
+
+
+def _contract(operator: Operator, entry: Entry | None) -> Iterator[str]:
     kind = "generated entry" if operator.generated else "hand-written entry"
     yield ""
     known = facts_of(operator.name) if operator.generic else None
@@ -205,11 +237,8 @@ def _contract(operator: Operator) -> Iterator[str]:
     else:
         yield f"contract of phase 1, in the order in which the operator checks, written by hand ({kind})"
     for rule in operator.contract:
-        origin = f"  [{rule.origin}]" if rule.origin else ""
-        text = f"{codes.describe(rule.status)}: {rule.text()}{origin}"
-        yield textwrap.fill(
-            text, WIDTH, initial_indent="  ", subsequent_indent="      ", break_long_words=False
-        )
+        text = f"{codes.describe(rule.status)}: {rule.text()}  [{_origin(rule, operator, entry)}]"
+        yield _fill(text, "  ", "      ")
     if known is not None and known.sourced:
         yield from _not_known(known)
     if operator.unchecked:

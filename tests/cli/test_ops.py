@@ -7,6 +7,14 @@ import textwrap
 
 import pytest
 
+from ascend_opcli.casefile.new.calls import Calls
+from ascend_opcli.operators.catalog import find
+from ascend_opcli.operators.contract.changes import change, to_dtype
+from ascend_opcli.operators.contract.phase_one import Refusal, predict
+from ascend_opcli.operators.contract.rules import DtypeIn
+from ascend_opcli.operators.documents.catalogued import documented
+from ascend_opcli.operators.documents.taken import accepted
+from ascend_opcli.reporting.operators import show_lines
 from tests.conftest import CaseFile, Opcli
 
 FIVE = ("amp_update_scale", "batch_norm_elemt_backward", "elu_backward", "logit_grad", "threshold_backward")
@@ -143,7 +151,12 @@ def test_show_says_what_the_documents_say_and_unknown_where_they_are_silent(opcl
     assert "math, ops-math" in out
     assert "rank unknown; formats ND; strided yes; empty unknown" in " ".join(out.split())
     silent = " ".join(opcli("ops", "show", "aclnnFresnelCos").out.split())
-    assert "dtypes unknown; rank unknown; formats unknown; strided unknown; empty unknown" in silent
+    # What a source takes is no unknown.
+    assert (
+        "dtypes float16, bfloat16, float32; rank 0 to 8; formats unknown; strided unknown; empty unknown"
+        in silent
+    )
+    assert "dtypes unknown; rank 0 to 8; formats unknown; strided unknown; empty unknown" in silent
     assert "ascend950 unknown" in silent
     assert "status codes that the documents name unknown" in silent
     assert "nobody here" in silent
@@ -185,3 +198,57 @@ def test_show_names_corrections_with_their_source(opcli: Opcli) -> None:
     out = " ".join(opcli("ops", "show", "is_finite").out.split())
     assert "corrections of the documents - self: dtypes float32, " in out
     assert "aclnn_is_finite.cpp" in out
+
+
+SHOWN = (
+    "aclnnInplaceGtTensor",
+    "aclnnMultinomial",
+    "aclnnSwiGlu",
+    "aclnnLogitGrad",
+    "aclnnAbs",
+    "aclnnTopk",
+    "aclnnIm2col",
+)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_rule_says_by_name_where_it_comes_from_on_lines_that_break_no_path(name: str) -> None:
+    operator = find(name)
+    lines = list(show_lines(operator, documented(operator.name)))
+    assert not [line for line in lines if line.rstrip().endswith(("ops-", "-", "/"))]
+    text = " ".join(" ".join(lines).split())
+    for rule in operator.contract:
+        said = text.partition(" ".join(rule.text().split()))[2].lstrip()
+        assert said.startswith("[")
+        origin = said[1 : said.index("]")]
+        assert origin not in ("document", "registration")
+        if rule.origin == "document":
+            assert origin.startswith(f"document of {operator.name} in ops-")
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_parameter_lists_what_the_contract_takes_of_it(name: str) -> None:
+    operator = find(name)
+    entry = documented(operator.name)
+    assert entry is not None
+    for param in operator.signature.params:
+        taken = accepted(operator, param.name, entry[param.name])
+        for rule in operator.contract:
+            if isinstance(rule, DtypeIn) and param.name in rule.names and param.is_tensor:
+                there = {w for p, words in rule.dtypes.items() if operator.supports(p) for w in words}
+                assert set(taken.dtypes) <= there
+
+
+@pytest.mark.parametrize("form", ["Tensor", "Scalar"])
+@pytest.mark.parametrize("word", ["Ge", "Gt", "Le", "Lt"])
+def test_complex_numbers_have_no_order_on_any_product(word: str, form: str) -> None:
+    """The sources refuse what self and other promote to where it is complex."""
+    for name in (f"aclnn{word}{form}", f"aclnnInplace{word}{form}"):
+        operator = find(name)
+        for product in (p for p in operator.products if operator.supports(p)):
+            made = Calls(operator, product).make("float32", (2,), {"other": 1.0})
+            assert made is not None
+            inputs = [p.name for p in operator.signature.inputs]
+            found = predict(operator, {**made, **change(made, inputs, to_dtype("complex64"))}, product)
+            assert isinstance(found, Refusal), (name, product)
+            assert found.status == 161002

@@ -12,9 +12,10 @@ from ascend_opcli.casefile.new.calls import Calls
 from ascend_opcli.casefile.new.groups import Group, Point, case_of
 from ascend_opcli.casefile.new.smoke import Commented
 from ascend_opcli.model import Argument, Case, Derived, Shape, TensorSpec, Where
+from ascend_opcli.operators.declare.choices import wide
 from ascend_opcli.reference.call import make_call
 from ascend_opcli.reference.derived import DataError, DataFailure
-from ascend_opcli.reference.evaluate import golden
+from ascend_opcli.reference.evaluate import golden, host_result
 from ascend_opcli.reference.fitting import ReferenceFailure
 from ascend_opcli.reference.omissions import Axis, axes, corner
 from ascend_opcli.tensors.dtypes import DTYPES
@@ -87,9 +88,18 @@ def _deciding(calls: Calls, arguments: dict[str, Argument], axis: Axis) -> str |
         if not calls.taken(changed):
             continue
         own = next((a for a in _axes(calls, changed) if a.name == axis.name), None)
-        if own is not None and axis.reduced <= own.reduced and _shows(own, axis.reduced):
+        if own is None or not axis.reduced <= own.reduced or not _shows(own, axis.reduced):
+            continue
+        if _host_agrees(calls, changed, own):
             return text
     return None
+
+
+def _host_agrees(calls: Calls, arguments: dict[str, Argument], axis: Axis) -> bool:
+    """Whether the compute dtype has the result: neither it nor a step towards it overflows or vanishes."""
+    case = Case("<new>", "new", calls.operator.name, arguments, Where("<new>", 1, 1))
+    made = host_result(calls.operator, make_call(case, calls.operator.signature, calls.product))
+    return all(_near(wide(np.asarray(made[name])), axis.whole[name]).all() for name in axis.reduced)
 
 
 def _last(shape: Shape, axis: int) -> str:
@@ -104,9 +114,13 @@ def _shows(axis: Axis, names: frozenset[str]) -> bool:
     for made in axis.without(1):
         for name in names & made.keys():
             got, wanted = made[name], corner(axis.whole[name], made[name].shape)
-            with np.errstate(all="ignore"):
-                allowed = np.maximum(CLEAR * abs(wanted.astype(complex)), LEAST)
-                far = ~(abs(got.astype(complex) - wanted) <= allowed)
+            far = ~_near(got, wanted)
             if not np.isfinite(wanted.astype(complex)).all() or 2 * np.count_nonzero(far) <= far.size:
                 return False
     return True
+
+
+def _near(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        allowed = np.maximum(CLEAR * abs(wanted.astype(complex)), LEAST)
+        return np.asarray(abs(got.astype(complex) - wanted) <= allowed)
