@@ -198,6 +198,42 @@ def test_every_case_of_a_suite_with_an_output_that_must_be_null_can_be_loaded() 
     load_text(text, "new.yaml", check_standard=check_for)
 
 
+ADD: dict[str, Any] = {"self": of(F32, 5, 3), "dim": 0, "index": of("int32", 3), "source": of(F32, 3, 3)}
+ADD |= {"alpha": 1.0, "mode": 1, "out": of(F32, 5, 3)}
+KTH: dict[str, Any] = {"self": of(F32, 2, 4), "k": 4, "dim": 1, "keepdim": False}
+KTH |= {"valuesOut": of(F32, 2), "indicesOut": of("int64", 2)}
+NORMED: dict[str, Any] = {"self": of(F32, 2, 4), "p": 1.0, "dim": 0, "maxNorm": 0.0, "out": of(F32, 2, 4)}
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "wrong", "wanted"),
+    [
+        ("index_add_v2", ADD, {"index": None}, 161001),
+        ("index_add_v2", ADD, {"source": None}, 161001),
+        ("index_add_v2", ADD, {"source": of("int32", 3, 3)}, 161002),
+        ("index_add_v2", ADD, {"index": of("int32", 5)}, 161002),
+        ("index_add_v2", ADD, {"index": of("int32", 3, 1)}, 161002),
+        ("kthvalue", KTH, {"k": 5}, 161002),
+        ("kthvalue", KTH, {"k": 3, "dim": 0}, 161002),
+        ("kthvalue", KTH, {"dim": -3}, 161002),
+        ("renorm", NORMED, {"maxNorm": -1.0}, 161002),
+        ("renorm", NORMED, {"p": -1.0}, 161002),
+        ("celu", {"self": of(F32, 2), "alpha": 1.0, "out": of(F32, 2)}, {"alpha": 0.0}, 161002),
+        (
+            "inverse",
+            {"self": of(F32, 3, 3), "out": of(F32, 3, 3)},
+            {"self": of(F32, 3, 4), "out": of(F32, 3, 4)},
+            161002,
+        ),
+    ],
+)
+def test_values_and_shapes_that_a_source_checks(
+    name: str, given: dict[str, Any], wrong: dict[str, Any], wanted: int
+) -> None:
+    assert status(name, **given) == 0
+    assert status(name, **{**given, **wrong}) == wanted
+
+
 def test_stack_counts_axes_from_the_end_of_its_result() -> None:
     two = (of(F32, 2, 3), of(F32, 2, 3))
     for dim, wanted in ((-3, 0), (2, 0), (-4, 161002), (3, 161002)):
