@@ -11,10 +11,12 @@ import dataclasses
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ascend_opcli.operators.operator import Operator
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "ascend_opcli.operators"
 
@@ -30,6 +32,8 @@ class Found:
 @lru_cache(maxsize=8)
 def found(built_in: frozenset[str]) -> Found:
     """Everything that packages declare and opcli does not have itself (``built_in`` are its aclnn names)."""
+    from importlib.metadata import entry_points  # takes its time, and most calls name an operator of ours
+
     operators: dict[str, Operator] = {}
     problems: list[str] = []
     for point in sorted(entry_points(group=GROUP), key=lambda p: (p.name, p.value)):

@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
-from importlib.metadata import PackageNotFoundError, distribution
 from types import ModuleType
 from typing import Any
 
@@ -93,6 +92,8 @@ def _foreign(place: str, how: str = "") -> Missing:
 
 def _rid_of(place: str) -> str:
     """What takes the module out of the way: pip where it was pip that brought it."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
     try:
         files = distribution("acl").files or ()
     except PackageNotFoundError:

@@ -18,7 +18,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from ascend_opcli.backends.cann import ir, selftest
+from ascend_opcli.backends.cann import ir
 from ascend_opcli.backends.cann.discovery import builtin_libraries, packages
 from ascend_opcli.backends.cann.execute import Announce, execute, failure_outcome
 from ascend_opcli.backends.cann.ir import ByType
@@ -139,6 +139,8 @@ def _answer(session: Session, request: Any, speaker: Speaker) -> object:
             signature, case, product, way = request
             return session.run(signature, case, product, way, announce)
         if isinstance(request, (Check, Planted)):
+            from ascend_opcli.backends.cann import selftest  # an ordinary run does without it
+
             return selftest.answer(session, request, announce)
         return session.bench.answer(request, announce)
     except Exception as error:
