@@ -160,6 +160,8 @@ def test_topk_takes_a_scalar_and_counts_k_along_its_axis() -> None:
         ("masked_scale", BF16, "ascend950", "scale: 2.0"),
         ("foreach_addcdiv_list", BF16, "atlas_a2", ""),
         ("foreach_addcmul_scalar_list", BF16, "atlas_a3", ""),
+        ("log_add_exp", "float64", "atlas_a2", ""),
+        ("log_add_exp2", "float64", "ascend950", ""),
         ("apply_adam", F16, "ascend950", "useLocking: false, useNesterov: false"),
         ("dequant_swiglu_quant", "int32", "atlas_a2", "activateLeft: true, quantModeOptional: dynamic"),
     ],

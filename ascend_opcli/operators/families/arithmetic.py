@@ -169,6 +169,17 @@ def _angle(x: Any) -> Any:
     return np.where(np.isnan(x), x, np.where(x < 0, np.pi, 0.0)).astype(x.dtype)
 
 
+def _at_most_single(name: str) -> OutputRule:
+    """The promoted dtype, float32 for float64, which the operator takes as inputs alone."""
+    promoted = output_rule(name, Row(np.logaddexp, "", FLOAT))
+
+    def rule(arguments: Arguments) -> tuple[str, Shape] | None:
+        made = promoted(arguments)
+        return ("float32", made[1]) if made is not None and made[0] == "float64" else made
+
+    return rule
+
+
 def _complex(*names: str) -> OutputRule:
     """An output that holds pairs of the dtype of two inputs, in their broadcast shape."""
 
@@ -316,8 +327,15 @@ BINARY: Mapping[str, Row] = {
         xlogy, "out = self ln(other), 0 where self is 0", FLOAT, joining=("self",), data=_POSITIVE
     ),
     "Xlog1py": row(xlog1py, "z = x ln(1 + y), 0 where x is 0", FLOAT, data=(None, (-0.9, 10.0))),
-    "LogAddExp": row(np.logaddexp, "out = ln(e^self + e^other)", FLOAT),
-    "LogAddExp2": row(np.logaddexp2, "out = log2(2^self + 2^other)", FLOAT),
+    "LogAddExp": row(
+        np.logaddexp, "out = ln(e^self + e^other)", FLOAT, outputs={"out": _at_most_single("aclnnLogAddExp")}
+    ),
+    "LogAddExp2": row(
+        np.logaddexp2,
+        "out = log2(2^self + 2^other)",
+        FLOAT,
+        outputs={"out": _at_most_single("aclnnLogAddExp2")},
+    ),
     "Gcd": row(np.gcd, "out = the greatest common divisor"),
     "BitwiseAndTensor": row(np.bitwise_and, "out = self and other, bit by bit"),
     "BitwiseOrTensor": row(np.bitwise_or, "out = self or other, bit by bit"),
