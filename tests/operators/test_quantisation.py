@@ -214,7 +214,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("AscendQuant", {"roundMode": "hybrid"}, "roundMode 'hybrid'"),
     ("AscendQuant", {"roundMode": ""}, "roundMode ''"),
-    ("AscendQuantV3", {"dstType": 36, "x": f32([0.0, NAN]), "axis": -1}, "NaN"),
+    ("AscendQuantV3", {"dstType": 36, "x": f32([NAN, NAN]), "axis": -1}, "NaN"),
     ("AscendQuantV3", {"dstType": 36, "roundMode": "floor", "axis": -1}, "roundMode floor"),
     ("AscendQuantV3", {"dstType": 36, "x": f32([500.0]), "axis": -1}, "beyond 448"),
 ]
@@ -225,6 +225,14 @@ def test_what_the_documents_leave_open_is_refused(name: str, more: dict[str, Any
     given = {**ASCEND, "x": f32(np.arange(8.0)), "scale": f32([1.0]), **more}
     with pytest.raises(UndefinedResult, match=said):
         golden_of(name, **given)
+
+
+def test_a_float8_that_is_none_leaves_its_own_element_open() -> None:
+    x = f32([1.0, NAN, 500.0, -448.0])
+    given = {**ASCEND, "dstType": 36, "axis": -1, "x": x, "scale": f32([1.0])}
+    found = run("ascend_quant_v3", **given).golden
+    assert found.open["y"].tolist() == [False, True, True, False]
+    assert np.asarray(found.outputs["y"])[[0, 3]].tolist() == [1, -448]
 
 
 @pytest.mark.parametrize(

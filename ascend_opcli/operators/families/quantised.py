@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Derived, Shape
+from ascend_opcli.operators.declare.choices import unsaid
 from ascend_opcli.operators.operator import Undefined
 from ascend_opcli.tensors.dtypes import DTYPES, float_format, integer_range
 
@@ -99,18 +100,15 @@ def nudged(sign: int) -> Iterator[Nudge]:
 def quantised(values: Any, word: str, mode: str = "round") -> Any:
     """``values`` in the type ``word``: rounded and saturated for an integer, as they are for a float8.
 
-    NaN gives the integer 0 (aclnnCast's document). Raises Undefined for a rounding that is none, and for a float8 that
-    is NaN or beyond its range: the documents say of none of them what becomes of it.
+    NaN gives the integer 0 (aclnnCast's document). A float8 that is NaN or beyond its range is left open: the documents
+    do not say what becomes of it. Raises Undefined for a rounding that is none.
     """
     if DTYPES[word].kind == "float":
-        if np.isnan(values).any():
-            raise Undefined("a NaN is to be quantised, and the documents do not say what becomes of it")
         if mode != "round":
             raise Undefined(f"roundMode {mode} is not one of {word}")
         largest = float_format(word).largest
-        if values.size and float(np.abs(values).max()) > largest:
-            raise Undefined(f"a value is beyond {largest:g}, the largest of {word}")
-        return values
+        why = f"a value is NaN or beyond {largest:g}, the largest of {word}"
+        return unsaid(values, ~(np.abs(values) <= largest), why)
     if mode not in ROUNDINGS:
         raise Undefined(f"roundMode {mode!r} is not one of {', '.join(ROUNDINGS)}")
     low, high = integer_range(word)
