@@ -136,7 +136,7 @@ def axes(operator: Operator, call: Call, goldens: Mapping[str, Any]) -> Iterator
     foreign = bool(operator.own) and not isinstance(operator.reference, Expression)
     if operator.reference is None or operator.elementwise or operator.flat_like or foreign:
         return
-    whole = _Run(operator, call, _flat(goldens))
+    whole = _Run(operator, call, flat(goldens))
     shapes = {name: result.shape for name, result in whole.whole.items()}
     seen: set[frozenset[Place]] = set()
     for first in whole.places():
@@ -158,7 +158,7 @@ def corner(array: np.ndarray, shape: Shape) -> np.ndarray:
     return array[tuple(slice(dim) for dim in shape)] if len(shape) == array.ndim else array
 
 
-def _flat(arrays: Mapping[str, Any]) -> Results:
+def flat(arrays: Mapping[str, Any]) -> Results:
     """Results by output and member, without axes of one element, which come and go."""
     made: dict[str, np.ndarray] = {}
     for name, result in arrays.items():
@@ -218,7 +218,7 @@ class _Run:
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                return _flat(unshaped(self._operator, call))
+                return flat(unshaped(self._operator, call))
         except (ReferenceFailure, ValueError, TypeError, IndexError, OverflowError, AttributeError):
             return {}
 

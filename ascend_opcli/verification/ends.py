@@ -69,12 +69,13 @@ def _passes(
     choice: StandardChoice,
     third: np.ndarray | None,
 ) -> bool:
-    golden = as_compared(np.ascontiguousarray(corner(whole, result.shape)), dtype, choice)
+    # Not ascontiguousarray, which makes an axis of a scalar.
+    golden = as_compared(np.asarray(corner(whole, result.shape), order="C"), dtype, choice)
     if not result.size or golden.shape != result.shape:
         return False
     beside = None
     if third is not None:
-        beside = np.ascontiguousarray(corner(third.reshape(shape), result.shape))
+        beside = np.asarray(corner(third.reshape(shape), result.shape), order="C")
     with np.errstate(all="ignore"):
         answer = round_to(result, dtype)
         return not judged(answer, golden, dtype, make(choice, dtype), third=beside, threads=1).failed

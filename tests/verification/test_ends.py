@@ -159,3 +159,25 @@ def test_a_window_that_covers_a_whole_axis_is_judged(shape: list[int], kernel: l
     )
     result = verdict(case, call, host_result(operator_of(case), call))
     assert result.word is Word.PASS, result.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "attrs"),
+    [
+        ("mse_loss", "{reduction: 1}"),
+        ("l1_loss", "{reduction: 1}"),
+        ("smooth_l1_loss", "{reduction: 1, beta: 1.0}"),
+        ("mean", "{dim: [0, 1], keepDim: false, dtype: float32}"),
+        ("amax", "{dim: [0, 1], keepDim: false}"),
+    ],
+)
+def test_a_reduction_of_the_whole_tensor_is_asked_too(name: str, attrs: str) -> None:
+    """One column of a thousand moves a mean by less than a tolerance of 2^-10 lets pass, whatever the output's rank."""
+    case, call = prepared(
+        f"op: {name}\ncases:\n  - {{dtype: float32, shape: [64, 1000], attrs: {attrs},"
+        " inputs: {self: {data: {uniform: [2, 3]}}}}\n"
+    )
+    (report,) = verdict(case, call, host_result(operator_of(case), call)).outputs
+    assert report.passed
+    assert report.shape in ((), (1,))
+    assert any(word.startswith("axis 1 of ") for word in report.weak)

@@ -17,7 +17,7 @@ from ascend_opcli.reference.call import make_call
 from ascend_opcli.reference.derived import DataError, DataFailure
 from ascend_opcli.reference.evaluate import golden, host_result
 from ascend_opcli.reference.fitting import ReferenceFailure
-from ascend_opcli.reference.omissions import Axis, axes, corner
+from ascend_opcli.reference.omissions import Axis, axes, corner, flat
 from ascend_opcli.tensors.dtypes import DTYPES
 
 LONG = 67
@@ -98,8 +98,8 @@ def _deciding(calls: Calls, arguments: dict[str, Argument], axis: Axis) -> str |
 def _host_agrees(calls: Calls, arguments: dict[str, Argument], axis: Axis) -> bool:
     """Whether the compute dtype has the result: neither it nor a step towards it overflows or vanishes."""
     case = Case("<new>", "new", calls.operator.name, arguments, Where("<new>", 1, 1))
-    made = host_result(calls.operator, make_call(case, calls.operator.signature, calls.product))
-    return all(_near(wide(np.asarray(made[name])), axis.whole[name]).all() for name in axis.reduced)
+    made = flat(host_result(calls.operator, make_call(case, calls.operator.signature, calls.product)))
+    return all(_near(wide(made[name]), axis.whole[name]).all() for name in axis.reduced)
 
 
 def _last(shape: Shape, axis: int) -> str:
