@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import forked
 from tests.simulated_cann.build import CannRoot, build, compiler, env
 
 
@@ -53,14 +53,7 @@ def on_device(cann: CannRoot, tmp_path: Path) -> OnDevice:
             path.unlink(missing_ok=True)
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
         environment = {**env(cann, environment), "SIM_CANN_REPORT": str(account), **variables}
-        done = subprocess.run(
-            [sys.executable, "-m", "ascend_opcli", "run", *map(str, arguments), "--json", str(report)],
-            capture_output=True,
-            text=True,
-            env=environment,
-            timeout=timeout,
-            check=False,
-        )
+        done = forked.run(["run", *map(str, arguments), "--json", str(report)], environment, timeout=timeout)
         lines = account.read_text().splitlines() if account.exists() else []
         accounts = [json.loads(line) for line in lines]
         for each in accounts:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from ascend_opcli.benchmarking.benches import About, How
 from ascend_opcli.model import Case, HostTimes, Outcome
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.call import make_call
+from tests import forked
 from tests.backends.conftest import cann as cann  # the fixture
 from tests.simulated_cann.build import CannRoot, env
 
@@ -110,14 +110,7 @@ def bench_on_device(cann: CannRoot, tmp_path: Path) -> BenchOnDevice:
         environment |= {"SIM_CANN_SOC": "Ascend310P3", "SIM_CANN_SEED": "7", **variables}
         if path:
             environment["PATH"] = os.pathsep.join([path, environment["PATH"]])
-        done = subprocess.run(
-            [sys.executable, "-m", "ascend_opcli", "bench", *map(str, arguments), "--json", str(report)],
-            capture_output=True,
-            text=True,
-            env=environment,
-            timeout=120,
-            check=False,
-        )
+        done = forked.run(["bench", *map(str, arguments), "--json", str(report)], environment, timeout=120)
         accounts = [json.loads(line) for line in account.read_text().splitlines()] if account.exists() else []
         for each_account in accounts:
             assert not any(each_account["live"].values()), each_account

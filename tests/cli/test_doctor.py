@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ascend_opcli.backends.cann import driver, symbols
+from tests import forked
 from tests.conftest import ROOT, Opcli
 from tests.simulated_cann.build import CannRoot, build, compiler, env, install_package
 
@@ -34,11 +35,9 @@ def cann(tmp_path_factory: pytest.TempPathFactory) -> CannRoot:
 def examine(root: CannRoot, *arguments: object, **variables: str) -> tuple[int, dict[str, Any], str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     environment = {**env(root, environment), "SIM_CANN_REPORT": "", **variables}
-    command = [sys.executable, "-m", "ascend_opcli", "doctor", *map(str, arguments)]
-    text = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    done = subprocess.run(
-        [*command, "--json", "-"], env=environment, capture_output=True, text=True, check=False
-    )
+    command = ["doctor", *map(str, arguments)]
+    text = forked.run(command, environment)
+    done = forked.run([*command, "--json", "-"], environment)
     assert done.returncode == text.returncode
     return done.returncode, json.loads(done.stdout), text.stdout
 

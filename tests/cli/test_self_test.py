@@ -19,6 +19,7 @@ from ascend_opcli.backends.cann.selftest import answer
 from ascend_opcli.backends.cann.selftest_requests import Check, Checked
 from ascend_opcli.execution.selftest import NAMES
 from ascend_opcli.reporting.selftest import CHECKS, SAID, checked_lines
+from tests import forked
 from tests.cli.test_doctor import cann as cann
 from tests.conftest import Opcli
 from tests.simulated_cann.build import CannRoot, compiler, env
@@ -40,10 +41,7 @@ class Seen:
 def self_test(root: CannRoot, folder: Path, *options: str, **variables: str) -> Seen:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     environment = {**env(root, environment), "SIM_CANN_REPORT": "", **variables}
-    command = [sys.executable, "-m", "ascend_opcli", "doctor", "--self-test", *options]
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=120
-    )
+    done = forked.run(["doctor", "--self-test", *options], environment, cwd=folder)
     assert not done.stderr, done.stderr
     report = json.loads((folder / "opcli-self-test.json").read_text("utf-8"))
     checks = {check["name"]: check for check in report["self_test"]}
