@@ -10,6 +10,7 @@ import pytest
 from ascend_opcli.model import Attribute
 from ascend_opcli.operators.catalog import find, operators
 from ascend_opcli.operators.contract.phase_one import Refusal, predict
+from ascend_opcli.operators.contract.rules import OnProduct
 from ascend_opcli.operators.documents import catalogued, registrations
 from ascend_opcli.operators.documents.generic import KernelColumns
 from ascend_opcli.operators.products import PRODUCTS, SOC_PRODUCTS, product
@@ -245,3 +246,10 @@ def test_attributes_of_a_generated_entry_have_the_defaults_of_the_registration()
 def test_unknown_products_are_not_taken_for_no():
     entry = catalogued.entry("aclnnAcoshGrad")
     assert entry.products == {"atlas_a2": True, "atlas_a3": True}
+
+
+def test_a_kernel_that_calls_its_output_otherwise_on_another_product_is_one_entry() -> None:
+    (rule,) = [r for r in find("acosh_grad").contract if isinstance(r, OnProduct)]
+    assert rule.products == ("ascend950", "atlas_a3", "atlas_a2")
+    (rule,) = [r for r in find("mul_no_nan").contract if isinstance(r, OnProduct)]
+    assert rule.products == ("ascend950",)

@@ -333,7 +333,7 @@ def test_a_page_says_where_each_rule_comes_from_and_what_is_not_known() -> None:
     unread = facts.facts_of("aclnnCast").unread  # type: ignore[union-attr]
     assert (f"{unread} failing return" in text) == bool(unread)
     generated = "\n".join(show_lines(find("foreach_add_list"), catalogued.documented("aclnnForeachAddList")))
-    assert "[registration]" in generated
+    assert "[registration of ForeachAddList]" in generated
 
 
 def test_the_packaged_facts_are_those_of_the_reading() -> None:

@@ -189,7 +189,9 @@ def _rules(found: Entry) -> tuple[Rule, ...]:
     known = _checked(found)
     if known is not None:
         table = generic.columns(params, found.generated_by) if not known.lists_dtypes else ()
-        return (*facts.rules(known), *table)
+        # Where no document lists products, the kernels say where the operator is.
+        kernels = {p for r in found.generated_by for p in r.products} if found.products is None else ()
+        return (*facts.rules(known), *generic.on_products(kernels), *table)
     if found.generated_by:
         return generic.generated(params, found.products, found.generated_by)
     return generic.listed(params)

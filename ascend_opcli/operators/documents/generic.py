@@ -6,7 +6,7 @@ generated entry checks in the order of the generator and its runtime: pointers, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ascend_opcli.operators.arguments import Arguments, broadcast_shape, tensor
@@ -157,10 +157,7 @@ def generated(
     tensors = [d for d in params if d.param.is_tensor]
     rules = _pointers(tensors)
     there = {p for r in found for p in r.products} | {p for p, yes in (products or {}).items() if yes}
-    if there:
-        on, off = (tuple(p for p in PRODUCTS if (p in there) is yes) for yes in (True, False))
-        rules.append(OnProduct(on, off, origin=REGISTRATION))
-    rules += columns(params, found)
+    rules += [*on_products(there), *columns(params, found)]
     table = columns_by_product(found)
     closed = [p for p in there if p not in table]
     for at, lists in enumerate(tensors):
@@ -174,6 +171,12 @@ def generated(
         if d.ranks is not None
     ]
     return tuple(rules)
+
+
+def on_products(there: Collection[str]) -> tuple[Rule, ...]:
+    """The kernel is registered for the products that are ``there``; nothing where they are unknown."""
+    on, off = (tuple(p for p in PRODUCTS if (p in there) is yes) for yes in (True, False))
+    return (OnProduct(on, off, origin=REGISTRATION),) if on else ()
 
 
 def columns(params: Sequence[Lists], found: Sequence[Registration]) -> tuple[Rule, ...]:

@@ -140,7 +140,10 @@ def generating(
     attributes and the outputs in this order and of the C types that the generator gives them, the documented
     ``products`` are those of the registrations, and no documented dtype is missing from their columns.
     """
-    found = tuple(r for r in registrations(name.removeprefix("aclnn")) if r.socs and _same(params, r))
+    every = tuple(r for r in registrations(name.removeprefix("aclnn")) if r.socs)
+    named = any(_same(params, r) for r in every)
+    # Where one has the entry's names, another product's may call the output otherwise.
+    found = tuple(r for r in every if _same(params, r) or (named and _same(params, r, outputs=False)))
     on = {p for r in found for p in r.products}
     if products is not None and {p for p, there in products.items() if there} - on:
         return ()
@@ -155,18 +158,21 @@ def _tensors_in_order(params: Sequence[Param]) -> list[Param]:
     return [p for p in params if p.is_tensor]
 
 
-def _same(params: Sequence[Param], registered: Registration) -> bool:
-    outputs = registered.own_outputs
+def _same(params: Sequence[Param], registered: Registration, *, outputs: bool = True) -> bool:
+    """Whether an entry has what the generator makes of a registration; ``outputs``: their names too."""
+    made = registered.own_outputs
     wanted = [(_bare(t.name), t.type) for t in registered.inputs]
     wanted += [(_bare(a.name), ATTRIBUTE_TYPES[a.type]) for a in registered.attributes]
     head, tail = params[: len(wanted)], params[len(wanted) :]
-    if [(_bare(p.name), p.type) for p in head] != wanted or len(tail) != len(outputs):
+    if [(_bare(p.name), p.type) for p in head] != wanted or len(tail) != len(made):
         return False
-    if any(p.io == "in" or p.type != t.type for p, t in zip(tail, outputs, strict=True)):
+    if any(p.io == "in" or p.type != t.type for p, t in zip(tail, made, strict=True)):
         return False
+    if not outputs:
+        return True
     spelled = [_bare(p.name) for p in tail]
     # The generator calls a lone output out, whatever the registration calls it.
-    return spelled == [_bare(t.name) for t in outputs] or (len(tail) == 1 and tail[0].name == "out")
+    return spelled == [_bare(t.name) for t in made] or (len(tail) == 1 and tail[0].name == "out")
 
 
 def _bare(name: str) -> str:
