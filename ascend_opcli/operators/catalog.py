@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 from ascend_opcli.errors import UsageError, did_you_mean
 from ascend_opcli.operators import families, packages
@@ -13,7 +13,12 @@ from ascend_opcli.operators.documents import by_type, catalogued
 from ascend_opcli.operators.operator import Operator, snake
 
 # Families whose contracts are written out: found without importing the others.
-WITH_CONTRACTS = ("activation_gradients", "batch_norms", "logits", "mixed_precision")
+WITH_CONTRACTS = (
+    "activations.documented_gradients",
+    "activations.logits",
+    "mixed_precision",
+    "norms.batches",
+)
 
 
 class UnknownOperator(UsageError):
@@ -29,8 +34,14 @@ def _with_contracts() -> dict[str, Operator]:
 @lru_cache(maxsize=1)
 def operators() -> dict[str, Operator]:
     """Every operator with a reference of ours, by aclnn name, in alphabetical order."""
-    found = {op.name: op for module in iter_modules(families.__path__) for op in _of_family(module.name)}
+    found = {op.name: op for name in _families() for op in _of_family(name)}
     return dict(sorted(found.items()))
+
+
+def _families() -> list[str]:
+    """The modules of the families, by name below their room."""
+    found = walk_packages(families.__path__, f"{families.__name__}.")
+    return [module.name.removeprefix(f"{families.__name__}.") for module in found]
 
 
 def _of_family(name: str) -> tuple[Operator, ...]:
@@ -43,14 +54,14 @@ def _of_few_families(short_name: str) -> Operator | None:
     full = catalogued.names().get(short_name)
     if full is None or operators.cache_info().currsize:
         return None
-    name = full.removeprefix("aclnn")
-    for folder in families.__path__:
-        for module in Path(folder).glob("*.py"):
-            text = module.read_text("utf-8")
-            if any(f'"{word}"' in text for word in (full, name, name.removeprefix("Inplace"))):
-                found = [op for op in _of_family(module.stem) if op.name == full]
-                if found:
-                    return found[0]
+    words = {f'"{word}"' for word in (full, full.removeprefix("aclnn"), full.removeprefix("aclnnInplace"))}
+    for family in _families():
+        source = Path(families.__path__[0], *family.split(".")).with_suffix(".py")
+        text = source.read_text("utf-8") if source.is_file() else ""
+        if any(word in text for word in words):
+            for operator in _of_family(family):
+                if operator.name == full:
+                    return operator
     return None
 
 

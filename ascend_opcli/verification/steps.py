@@ -9,7 +9,7 @@ import numpy as np
 
 from ascend_opcli.errors import OpcliError
 from ascend_opcli.model import Call, OutputReport
-from ascend_opcli.operators.families.quantised import nudged
+from ascend_opcli.operators.families.quantisation.codes import nudged
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.evaluate import golden
 from ascend_opcli.reference.fitting import ReferenceFailure

@@ -9,16 +9,10 @@ from operator_calls import Case, Where
 
 from ascend_opcli.model import Argument, Attribute, Call, Generator, TensorSpec
 from ascend_opcli.operators.contract.rules import DtypeIn, OnProduct
-from ascend_opcli.operators.families import (
-    activations,
-    arithmetic,
-    comparisons,
-    elementwise,
-    fills,
-    foreach,
-    losses,
-    margins,
-)
+from ascend_opcli.operators.families import arithmetic, comparisons, elementwise, fills, foreach
+from ascend_opcli.operators.families.activations import forward as activations
+from ascend_opcli.operators.families.losses import by_element as losses
+from ascend_opcli.operators.families.losses import margins
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.call import make_call
 from ascend_opcli.reference.evaluate import golden, host_result

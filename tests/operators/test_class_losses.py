@@ -11,7 +11,7 @@ from family_calls import both, call_of, ordinary
 from operator_calls import Both, run, tensor
 
 from ascend_opcli.operators.documents import catalogued
-from ascend_opcli.operators.families.class_losses import OPERATORS
+from ascend_opcli.operators.families.losses.classes import OPERATORS
 from ascend_opcli.reference.fitting import UndefinedResult
 
 try:

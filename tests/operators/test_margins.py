@@ -9,7 +9,7 @@ import pytest
 from operator_calls import Both, run, tensor
 
 from ascend_opcli.model import Attribute
-from ascend_opcli.operators.families.margins import OPERATORS
+from ascend_opcli.operators.families.losses.margins import OPERATORS
 from ascend_opcli.reference.fitting import UndefinedResult
 
 ALL = {op.name.removeprefix("aclnn"): op for op in OPERATORS}

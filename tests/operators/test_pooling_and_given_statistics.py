@@ -13,7 +13,9 @@ from operator_calls import run, tensor
 
 from ascend_opcli.model import Attribute
 from ascend_opcli.operators.documents import catalogued
-from ascend_opcli.operators.families import normalised, pooling, renorms
+from ascend_opcli.operators.families import pooling
+from ascend_opcli.operators.families.norms import given_statistics as normalised
+from ascend_opcli.operators.families.norms import renorms
 from ascend_opcli.reference.fitting import UndefinedResult
 
 try:

@@ -13,13 +13,11 @@ from operator_calls import arguments, run, tensor
 
 from ascend_opcli.model import Case, Where
 from ascend_opcli.operators.documents import catalogued
-from ascend_opcli.operators.families import (
-    quantisation,
-    quantisation_by_data,
-    quantised,
-    quantised_matmul,
-    quantised_norms,
-)
+from ascend_opcli.operators.families.quantisation import by_data as quantisation_by_data
+from ascend_opcli.operators.families.quantisation import by_scales as quantisation
+from ascend_opcli.operators.families.quantisation import codes as quantised
+from ascend_opcli.operators.families.quantisation import matmuls as quantised_matmul
+from ascend_opcli.operators.families.quantisation import norms as quantised_norms
 from ascend_opcli.reference.evaluate import golden
 from ascend_opcli.reference.fitting import UndefinedResult
 from ascend_opcli.tensors.dtypes import DTYPES

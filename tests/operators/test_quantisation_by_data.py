@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from operator_calls import arguments, call_of, run, tensor
 
 from ascend_opcli.operators.catalog import find
-from ascend_opcli.operators.families import quantisation_by_data, quantised_norms
+from ascend_opcli.operators.families.quantisation import by_data as quantisation_by_data
+from ascend_opcli.operators.families.quantisation import norms as quantised_norms
 from ascend_opcli.reference.evaluate import golden, host_result, result_shapes
 from ascend_opcli.reference.fitting import ReferenceFailure, UndefinedResult
 

@@ -13,7 +13,7 @@ from ascend_opcli.casefile.new.calls import Calls, product_for, specs
 from ascend_opcli.model import Attribute, Call, Case, Where
 from ascend_opcli.operators.arguments import Arguments
 from ascend_opcli.operators.catalog import find, operators
-from ascend_opcli.operators.families import class_losses
+from ascend_opcli.operators.families.losses import classes as class_losses
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.call import make_call
 from ascend_opcli.reference.evaluate import golden

@@ -12,7 +12,8 @@ from operator_calls import run, tensor
 from ascend_opcli.model import Attribute
 from ascend_opcli.operators.declare import structured
 from ascend_opcli.operators.documents import catalogued
-from ascend_opcli.operators.families import matmul, movement, norms, reductions, softmax
+from ascend_opcli.operators.families import matmul, movement, reductions, softmax
+from ascend_opcli.operators.families.norms import layers as norms
 from ascend_opcli.tensors.dtypes import round_to
 
 FAMILIES = {

@@ -12,7 +12,8 @@ from ascend_opcli.model import Shape
 from ascend_opcli.operators.arguments import Arguments, broadcast_shape
 from ascend_opcli.operators.declare.rows import FLOAT, Row, build, reference_of, row, signature_of, taken
 from ascend_opcli.operators.documents import catalogued
-from ascend_opcli.operators.families import activations, arithmetic, elementwise
+from ascend_opcli.operators.families import arithmetic, elementwise
+from ascend_opcli.operators.families.activations import forward as activations
 from ascend_opcli.operators.operator import Operator, OutputRule, Reference, TensorRule, fill, fixed, like
 from ascend_opcli.operators.promotion import promote
 from ascend_opcli.operators.signature import Param, Signature

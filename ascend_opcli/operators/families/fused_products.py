@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.operators.declare.structured import declare, ints
-from ascend_opcli.operators.families.activations import gelu_erf, gelu_tanh
+from ascend_opcli.operators.families.activations.forward import gelu_erf, gelu_tanh
 from ascend_opcli.operators.families.fills import cast
 from ascend_opcli.operators.families.matmul import product_shape, square
 from ascend_opcli.operators.operator import Undefined

@@ -12,7 +12,14 @@ import numpy as np
 
 from ascend_opcli.model import Shape
 from ascend_opcli.operators.declare.structured import axis_of, declare
-from ascend_opcli.operators.families.quantised import ENDS, along, chosen, coded, groups_of, quantised
+from ascend_opcli.operators.families.quantisation.codes import (
+    ENDS,
+    along,
+    chosen,
+    coded,
+    groups_of,
+    quantised,
+)
 from ascend_opcli.operators.operator import Divergence, Undefined, uniform, with_dtype
 from ascend_opcli.tensors.dtypes import DTYPES
 from ascend_opcli.tensors.special import in_float32

@@ -11,7 +11,7 @@ import numpy as np
 from ascend_opcli.model import Call, Generator, Shape, TensorSpec
 from ascend_opcli.operators.arguments import Arguments, attribute_value, first_spec
 from ascend_opcli.operators.declare.rows import Row, declare, row
-from ascend_opcli.operators.families.losses import MEAN, reduced
+from ascend_opcli.operators.families.losses.by_element import MEAN, reduced
 from ascend_opcli.operators.operator import OutputRule, Undefined, like
 
 REDUCTIONS = {"none": 0, "mean": MEAN, "sum": 2}

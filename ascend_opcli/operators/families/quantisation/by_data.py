@@ -15,9 +15,9 @@ import numpy as np
 
 from ascend_opcli.model import Shape
 from ascend_opcli.operators.declare.structured import axis_of, declare
-from ascend_opcli.operators.families.activations import silu
-from ascend_opcli.operators.families.quantisation import dequantised
-from ascend_opcli.operators.families.quantised import (
+from ascend_opcli.operators.families.activations.forward import silu
+from ascend_opcli.operators.families.quantisation.by_scales import dequantised
+from ascend_opcli.operators.families.quantisation.codes import (
     ENDS,
     LARGEST,
     along,

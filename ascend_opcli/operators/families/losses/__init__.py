@@ -1,0 +1,1 @@
+"""Losses and their gradients: by element, of classes, with margins."""

@@ -1,0 +1,1 @@
+"""Norms: of layers and groups, of batches, by given statistics, renorms."""

@@ -1,0 +1,1 @@
+"""Random outputs: draws, and dropout with its masks."""
