@@ -24,7 +24,7 @@ from operator_calls import identical, run, tensor
 from ascend_opcli.model import Attribute, Fill, Generator, TensorSpec
 from ascend_opcli.operators import catalog
 from ascend_opcli.operators.contract.phase_one import predict
-from ascend_opcli.operators.declare.rows import Row, build, declare, row, taken
+from ascend_opcli.operators.declare import Row, build, declare_rows, row, taken
 from ascend_opcli.operators.documents import catalogued
 from ascend_opcli.operators.promotion import operand, promote, scalar_word, to_float, with_scalar
 from ascend_opcli.reference.evaluate import BLOCK
@@ -89,7 +89,7 @@ def test_both_ways_of_finding_one():
 
 def test_a_row_that_the_catalog_does_not_have_is_refused():
     with pytest.raises(KeyError, match="aclnnNoSuchThing"):
-        declare({"NoSuchThing": row(np.abs, "out = |self|")})
+        declare_rows({"NoSuchThing": row(np.abs, "out = |self|")})
 
 
 # --- ordinary calls -------------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def row(function: Callable[..., Any], text: str, result: str = SAME, **rest: Any
     )
 
 
-def declare(table: Mapping[str, Row]) -> tuple[Operator, ...]:
+def declare_rows(table: Mapping[str, Row]) -> tuple[Operator, ...]:
     """``aclnnName`` of every row, and ``aclnnInplaceName`` where the catalog has it with the same parameters."""
     return tuple(made for name, one in table.items() for made in _both(name, one))
 

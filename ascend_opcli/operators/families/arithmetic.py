@@ -8,10 +8,21 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator, Shape
-from ascend_opcli.operators.arguments import Arguments, attribute_value, broadcast_shape, first_spec
-from ascend_opcli.operators.declare.rows import FLOAT, Row, declare, output_rule, row
-from ascend_opcli.operators.operator import Divergence, OutputRule, Undefined
-from ascend_opcli.operators.promotion import to_float
+from ascend_opcli.operators.declare import (
+    FLOAT,
+    Arguments,
+    Divergence,
+    OutputRule,
+    Row,
+    Undefined,
+    attribute_value,
+    broadcast_shape,
+    declare_rows,
+    first_spec,
+    output_rule,
+    row,
+    to_float,
+)
 from ascend_opcli.tensors.dtypes import part
 
 _OTHER = ((-10.0, 10.0), (1.0, 10.0))
@@ -409,4 +420,4 @@ BINARY: Mapping[str, Row] = {
     "AssignSub": row(np.subtract, "varOut = var - value"),
 }
 
-OPERATORS = declare(BINARY)
+OPERATORS = declare_rows(BINARY)

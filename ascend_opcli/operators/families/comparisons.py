@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator
-from ascend_opcli.operators.arguments import Arguments
-from ascend_opcli.operators.declare.rows import BOOL, Row, declare, row
-from ascend_opcli.operators.operator import Divergence, Undefined, with_dtype
+from ascend_opcli.operators.declare import (
+    BOOL,
+    Arguments,
+    Divergence,
+    Row,
+    Undefined,
+    declare_rows,
+    row,
+    with_dtype,
+)
 from ascend_opcli.tensors.special import in_float32
 
 
@@ -132,4 +139,4 @@ _TABLE |= {
     ),
 }
 
-OPERATORS = declare(_TABLE)
+OPERATORS = declare_rows(_TABLE)

@@ -7,9 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ascend_opcli.operators.declare.choices import Held, made, wide
-from ascend_opcli.operators.declare.structured import declare
-from ascend_opcli.operators.operator import Undefined
+from ascend_opcli.operators.declare import Held, Undefined, declare, made, wide
 from ascend_opcli.tensors.dtypes import float_format
 
 

@@ -9,9 +9,16 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Shape
-from ascend_opcli.operators.arguments import Arguments, first_spec
-from ascend_opcli.operators.declare.rows import BOOL, FLOAT, Row, declare, row
-from ascend_opcli.operators.operator import Divergence
+from ascend_opcli.operators.declare import (
+    BOOL,
+    FLOAT,
+    Arguments,
+    Divergence,
+    Row,
+    declare_rows,
+    first_spec,
+    row,
+)
 from ascend_opcli.tensors.dtypes import part
 from ascend_opcli.tensors.special import erf, erfc, erfinv, in_float32
 
@@ -165,4 +172,4 @@ UNARY: Mapping[str, Row] = {
     "LogicalNot": row(np.logical_not, "out = whether self is 0", BOOL),
 }
 
-OPERATORS = declare(UNARY)
+OPERATORS = declare_rows(UNARY)

@@ -9,10 +9,21 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Attribute, Call, Shape
-from ascend_opcli.operators.arguments import Arguments, attribute_value, first_spec, scalar_dtype
-from ascend_opcli.operators.declare.rows import Row, build, signature_of
+from ascend_opcli.operators.declare import (
+    Arguments,
+    Divergence,
+    Operator,
+    OutputRule,
+    Reference,
+    Row,
+    Undefined,
+    attribute_value,
+    build,
+    first_spec,
+    scalar_dtype,
+    signature_of,
+)
 from ascend_opcli.operators.documents import catalogued
-from ascend_opcli.operators.operator import Divergence, Operator, OutputRule, Reference, Undefined
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, round_to
 
 

@@ -9,13 +9,28 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Shape
-from ascend_opcli.operators.arguments import Arguments, broadcast_shape
-from ascend_opcli.operators.declare.rows import FLOAT, Row, build, reference_of, row, signature_of, taken
+from ascend_opcli.operators.declare import (
+    FLOAT,
+    Arguments,
+    Operator,
+    OutputRule,
+    Reference,
+    Row,
+    TensorRule,
+    broadcast_shape,
+    build,
+    fill,
+    fixed,
+    like,
+    promote,
+    reference_of,
+    row,
+    signature_of,
+    taken,
+)
 from ascend_opcli.operators.documents import catalogued
 from ascend_opcli.operators.families import arithmetic, elementwise
 from ascend_opcli.operators.families.activations import forward as activations
-from ascend_opcli.operators.operator import Operator, OutputRule, Reference, TensorRule, fill, fixed, like
-from ascend_opcli.operators.promotion import promote
 from ascend_opcli.operators.signature import Param, Signature
 
 _MODES: Mapping[int, Callable[[Any], Any]] = {

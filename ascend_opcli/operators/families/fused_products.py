@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ascend_opcli.operators.declare.structured import declare, ints
+from ascend_opcli.operators.declare import Undefined, declare, ints, promote
 from ascend_opcli.operators.families.activations.forward import gelu_erf, gelu_tanh
 from ascend_opcli.operators.families.fills import cast
 from ascend_opcli.operators.families.matmul import product_shape, square
-from ascend_opcli.operators.operator import Undefined
-from ascend_opcli.operators.promotion import promote
 
 
 def _gemm(a: Any, b: Any, c: Any, alpha: Any, beta: Any, turn_a: Any, turn_b: Any, _cubeMathType: Any) -> Any:

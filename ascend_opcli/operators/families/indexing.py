@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator, Shape
-from ascend_opcli.operators.arguments import broadcast_shape
-from ascend_opcli.operators.declare.structured import axis_of, declare
+from ascend_opcli.operators.declare import Undefined, axis_of, broadcast_shape, declare
 from ascend_opcli.operators.families.movement import (
     along,
     first_of,
@@ -22,7 +21,6 @@ from ascend_opcli.operators.families.movement import (
     replaced,
     slice_for_each,
 )
-from ascend_opcli.operators.operator import Undefined
 
 _FIRST_TWO = Generator("integers", (0, 1))
 _EACH = Generator("permutation", ())

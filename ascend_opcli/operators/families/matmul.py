@@ -11,11 +11,8 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Shape
-from ascend_opcli.operators.arguments import broadcast_shape
-from ascend_opcli.operators.declare.structured import declare
+from ascend_opcli.operators.declare import Divergence, Undefined, broadcast_shape, declare, promote
 from ascend_opcli.operators.families.fills import cast
-from ascend_opcli.operators.operator import Divergence, Undefined
-from ascend_opcli.operators.promotion import promote
 
 
 def _product(self: Any, mat2: Any, _cubeMathType: Any = 0) -> Any:

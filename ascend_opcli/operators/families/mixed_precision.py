@@ -7,17 +7,28 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Argument, Attribute
-from ascend_opcli.operators.arguments import Arguments, attribute_value, tensor
-from ascend_opcli.operators.contract.changes import Variation, change, to_shape
-from ascend_opcli.operators.contract.rules import (
+from ascend_opcli.operators.contract import (
     BFLOAT16_PRODUCTS,
     TILING,
     Check,
     Columns,
     NotNull,
     OnProduct,
+    Variation,
+    change,
+    to_shape,
 )
-from ascend_opcli.operators.operator import Divergence, Unchecked, fill, like, operator, with_dtype
+from ascend_opcli.operators.declare import (
+    Arguments,
+    Divergence,
+    Unchecked,
+    attribute_value,
+    fill,
+    like,
+    operator,
+    tensor,
+    with_dtype,
+)
 
 _TENSORS = ("currentScale", "growthTracker", "foundInf", "updatedScale", "updatedGrowthTracker")
 _INPUTS, _OUTPUTS = _TENSORS[:3], _TENSORS[3:]

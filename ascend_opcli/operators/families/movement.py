@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator, Shape
-from ascend_opcli.operators.declare.structured import axis_of, declare, ints
+from ascend_opcli.operators.declare import Undefined, axis_of, declare, ints, promote
 from ascend_opcli.operators.families.fills import cast
-from ascend_opcli.operators.operator import Undefined
-from ascend_opcli.operators.promotion import promote
 
 _FIRST_TWO = Generator("integers", (0, 1))
 """Default indices: any axis of two has them."""

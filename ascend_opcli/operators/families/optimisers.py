@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator, Shape
-from ascend_opcli.operators.declare.structured import declare
-from ascend_opcli.operators.operator import Divergence, Undefined, uniform
+from ascend_opcli.operators.declare import Divergence, Undefined, declare, uniform
 
 
 def _one(values: Any) -> Any:

@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator
-from ascend_opcli.operators.declare.choices import Places, same, unsaid
-from ascend_opcli.operators.declare.structured import axis_of, declare, reduced_shape
-from ascend_opcli.operators.operator import Undefined
+from ascend_opcli.operators.declare import Places, Undefined, axis_of, declare, reduced_shape, same, unsaid
 
 
 def _known(rows: Any, *made: Any, before: bool = False) -> Any:

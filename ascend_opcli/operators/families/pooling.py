@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator, Shape
-from ascend_opcli.operators.declare.structured import declare, ints
+from ascend_opcli.operators.declare import Divergence, Undefined, declare, ints
 from ascend_opcli.operators.families.movement import replaced
 from ascend_opcli.operators.families.windows import Sides, largest, of_axes
-from ascend_opcli.operators.operator import Divergence, Undefined
 
 _FIRST = Generator("integers", (0, 5))
 """Default places of a pooled plane: any of at least six elements has them."""

@@ -7,12 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ascend_opcli.operators.declare.choices import Places
-from ascend_opcli.operators.declare.structured import axes_of, axis_of, declare, lanes, reduced_shape
+from ascend_opcli.operators.declare import (
+    Operator,
+    Places,
+    axes_of,
+    axis_of,
+    declare,
+    lanes,
+    reduced_shape,
+    to_float,
+)
 from ascend_opcli.operators.documents import catalogued
 from ascend_opcli.operators.families.fills import cast
-from ascend_opcli.operators.operator import Operator
-from ascend_opcli.operators.promotion import to_float
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype
 
 # --- over axes ------------------------------------------------------------------------------------------------

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Shape
-from ascend_opcli.operators.declare.structured import axis_of, declare
-from ascend_opcli.operators.operator import Undefined, uniform
+from ascend_opcli.operators.declare import Undefined, axis_of, declare, uniform
 
 _DIM = {"sample_attributes": {"dim": -1}}
 

@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ascend_opcli.operators.declare.choices import Held, wide
-from ascend_opcli.operators.declare.structured import axis_of, declare
-from ascend_opcli.operators.operator import Undefined
+from ascend_opcli.operators.declare import Held, Undefined, axis_of, declare, wide
 
 _FLAT = 1000
 """The dim of aclnnUniqueConsecutive that flattens."""

@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator, Shape
-from ascend_opcli.operators.declare.choices import Held, same
-from ascend_opcli.operators.declare.structured import declare, ints
-from ascend_opcli.operators.operator import Divergence, Undefined
+from ascend_opcli.operators.declare import Divergence, Held, Undefined, declare, ints, same
 
 MOST = 1 << 62
 """Attributes above it would leave int64 when they are added or multiplied."""

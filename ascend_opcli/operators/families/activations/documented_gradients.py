@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Argument, Attribute
-from ascend_opcli.operators.arguments import Arguments, attribute_value, broadcast_shape, scalar_value, tensor
-from ascend_opcli.operators.contract.changes import Variation, change, to_dtype, to_shape
-from ascend_opcli.operators.contract.rules import (
+from ascend_opcli.operators.contract import (
     BFLOAT16_PRODUCTS,
     Check,
     DtypeIn,
@@ -17,14 +15,28 @@ from ascend_opcli.operators.contract.rules import (
     Rank,
     SameDtype,
     SameShape,
+    Variation,
     broadcastable,
     by_product,
     castable,
+    change,
     float32,
     scalar_castable,
+    to_dtype,
+    to_shape,
     with_bfloat16,
 )
-from ascend_opcli.operators.operator import Divergence, broadcast, like, operator
+from ascend_opcli.operators.declare import (
+    Arguments,
+    Divergence,
+    attribute_value,
+    broadcast,
+    broadcast_shape,
+    like,
+    operator,
+    scalar_value,
+    tensor,
+)
 
 EVERY_BUT_200I = ("ascend950", "atlas_a3", "atlas_a2", "atlas_inference", "atlas_training")
 

@@ -8,8 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ascend_opcli.operators.declare.rows import FLOAT, Row, declare, like_input, row
-from ascend_opcli.operators.operator import Divergence, OutputRule, Undefined, like
+from ascend_opcli.operators.declare import (
+    FLOAT,
+    Divergence,
+    OutputRule,
+    Row,
+    Undefined,
+    declare_rows,
+    like,
+    like_input,
+    row,
+)
 from ascend_opcli.tensors.special import in_float32, normal_cdf, sigmoid, softplus
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -544,4 +553,4 @@ GATED: Mapping[str, Row] = {
     ),
 }
 
-OPERATORS = declare(FORWARD) + declare(BACKWARD) + declare(GATED)
+OPERATORS = declare_rows(FORWARD) + declare_rows(BACKWARD) + declare_rows(GATED)

@@ -7,10 +7,16 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Attribute
-from ascend_opcli.operators.arguments import Arguments, tensor
-from ascend_opcli.operators.contract.changes import Variation, change, to_shape
-from ascend_opcli.operators.contract.rules import BFLOAT16_PRODUCTS, Columns, NotNull, OnProduct
-from ascend_opcli.operators.operator import Divergence, Unchecked, like, operator, uniform
+from ascend_opcli.operators.contract import (
+    BFLOAT16_PRODUCTS,
+    Columns,
+    NotNull,
+    OnProduct,
+    Variation,
+    change,
+    to_shape,
+)
+from ascend_opcli.operators.declare import Arguments, Divergence, Unchecked, like, operator, tensor, uniform
 
 
 def _bounds(eps: np.float32) -> tuple[np.float32, np.float32]:

@@ -9,11 +9,21 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Shape
-from ascend_opcli.operators.arguments import Arguments, attribute_value, broadcast_shape, first_spec
-from ascend_opcli.operators.declare.rows import Row, declare, row
+from ascend_opcli.operators.declare import (
+    Arguments,
+    Divergence,
+    OutputRule,
+    Row,
+    Undefined,
+    attribute_value,
+    broadcast_shape,
+    declare_rows,
+    first_spec,
+    like,
+    promote,
+    row,
+)
 from ascend_opcli.operators.families.elementwise import sign
-from ascend_opcli.operators.operator import Divergence, OutputRule, Undefined, like
-from ascend_opcli.operators.promotion import promote
 from ascend_opcli.tensors.special import sigmoid, softplus
 
 _NONE, MEAN, _SUM, _BATCH_MEAN = 0, 1, 2, 3
@@ -307,4 +317,4 @@ BACKWARD: Mapping[str, Row] = {
     ),
 }
 
-OPERATORS = declare(FORWARD) + declare(BACKWARD)
+OPERATORS = declare_rows(FORWARD) + declare_rows(BACKWARD)

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Derived, Generator, Shape
-from ascend_opcli.operators.declare.structured import declare
+from ascend_opcli.operators.declare import Undefined, declare, uniform
 from ascend_opcli.operators.families.fills import cast
 from ascend_opcli.operators.families.losses.by_element import MEAN
 from ascend_opcli.operators.families.losses.margins import REDUCTIONS, by_word
 from ascend_opcli.operators.families.softmax import log_softmax
-from ascend_opcli.operators.operator import Undefined, uniform
 
 _NONE, _SUM = REDUCTIONS["none"], REDUCTIONS["sum"]
 _CLASSES = Generator("integers", (0, 1))

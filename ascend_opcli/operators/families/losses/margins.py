@@ -9,10 +9,18 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Call, Generator, Shape, TensorSpec
-from ascend_opcli.operators.arguments import Arguments, attribute_value, first_spec
-from ascend_opcli.operators.declare.rows import Row, declare, row
+from ascend_opcli.operators.declare import (
+    Arguments,
+    OutputRule,
+    Row,
+    Undefined,
+    attribute_value,
+    declare_rows,
+    first_spec,
+    like,
+    row,
+)
 from ascend_opcli.operators.families.losses.by_element import MEAN, reduced
-from ascend_opcli.operators.operator import OutputRule, Undefined, like
 
 REDUCTIONS = {"none": 0, "mean": MEAN, "sum": 2}
 
@@ -173,4 +181,4 @@ ROWS: Mapping[str, Row] = {
     ),
 }
 
-OPERATORS = declare(ROWS)
+OPERATORS = declare_rows(ROWS)

@@ -8,18 +8,29 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator
-from ascend_opcli.operators.arguments import Arguments, tensor
-from ascend_opcli.operators.contract.changes import Variation, change, to_dtype, to_shape
-from ascend_opcli.operators.contract.rules import (
+from ascend_opcli.operators.contract import (
     Check,
     DtypeIn,
     NotNull,
     Rank,
     SameShape,
+    Variation,
+    change,
     no_private_format,
+    to_dtype,
+    to_shape,
     with_bfloat16,
 )
-from ascend_opcli.operators.operator import Divergence, fixed, like, operator, per_channel, uniform
+from ascend_opcli.operators.declare import (
+    Arguments,
+    Divergence,
+    fixed,
+    like,
+    operator,
+    per_channel,
+    tensor,
+    uniform,
+)
 
 _VECTORS = ("mean", "invstd", "weight", "sumDy", "sumDyXmu")
 _FLOATS = ("gradOut", "input", "mean", "invstd", "weight", "sumDy", "sumDyXmu")

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ascend_opcli.operators.declare.structured import declare
-from ascend_opcli.operators.operator import Undefined, per_channel
+from ascend_opcli.operators.declare import Undefined, declare, per_channel
 
 
 def _batch(input: Any, weight: Any, bias: Any, mean: Any, invstd: Any, _eps: Any) -> Any:

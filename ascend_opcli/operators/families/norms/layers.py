@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Call, Shape, Tensor
-from ascend_opcli.operators.declare.structured import declare, ints
-from ascend_opcli.operators.operator import Divergence, Undefined, uniform
-from ascend_opcli.operators.promotion import promote
+from ascend_opcli.operators.declare import Divergence, Undefined, declare, ints, promote, uniform
 from ascend_opcli.tensors.special import sigmoid
 
 

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator
-from ascend_opcli.operators.declare.structured import axis_of, declare
+from ascend_opcli.operators.declare import Undefined, axis_of, declare
 from ascend_opcli.operators.families.reductions import vector_norm
-from ascend_opcli.operators.operator import Undefined
 
 
 def _scale(norms: Any, most: Any) -> Any:

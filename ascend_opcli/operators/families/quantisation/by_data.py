@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Shape
-from ascend_opcli.operators.declare.structured import axis_of, declare
+from ascend_opcli.operators.declare import TensorRule, Undefined, axis_of, declare, uniform
 from ascend_opcli.operators.families.activations.forward import silu
 from ascend_opcli.operators.families.quantisation.by_scales import dequantised
 from ascend_opcli.operators.families.quantisation.codes import (
@@ -27,7 +27,6 @@ from ascend_opcli.operators.families.quantisation.codes import (
     quantised,
     unpacked,
 )
-from ascend_opcli.operators.operator import TensorRule, Undefined, uniform
 from ascend_opcli.tensors.dtypes import DTYPES, integer_range
 from ascend_opcli.tensors.special import sigmoid
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Shape
-from ascend_opcli.operators.declare.structured import axis_of, declare
+from ascend_opcli.operators.declare import Divergence, Undefined, axis_of, declare, uniform, with_dtype
 from ascend_opcli.operators.families.quantisation.codes import (
     ENDS,
     along,
@@ -20,7 +20,6 @@ from ascend_opcli.operators.families.quantisation.codes import (
     groups_of,
     quantised,
 )
-from ascend_opcli.operators.operator import Divergence, Undefined, uniform, with_dtype
 from ascend_opcli.tensors.dtypes import DTYPES
 from ascend_opcli.tensors.special import in_float32
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Derived, Shape
-from ascend_opcli.operators.declare.choices import unsaid
-from ascend_opcli.operators.operator import Undefined
+from ascend_opcli.operators.declare import Undefined, unsaid
 from ascend_opcli.tensors.dtypes import DTYPES, float_format, integer_range
 
 CODES: Mapping[int, str] = {

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Shape
-from ascend_opcli.operators.declare.structured import declare
+from ascend_opcli.operators.declare import Undefined, declare, uniform, with_dtype
 from ascend_opcli.operators.families.quantisation.codes import quantised
-from ascend_opcli.operators.operator import Undefined, uniform, with_dtype
 
 _LOW = np.uint64(0xFFFFFFFF)
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from ascend_opcli.model import Shape
-from ascend_opcli.operators.declare.structured import declare
+from ascend_opcli.operators.declare import Undefined, declare, uniform
 from ascend_opcli.operators.families.activations.forward import gelu
 from ascend_opcli.operators.families.norms import layers as norms
 from ascend_opcli.operators.families.quantisation.by_data import symmetric
 from ascend_opcli.operators.families.quantisation.codes import along, chosen, coded, quantised, unpacked
-from ascend_opcli.operators.operator import Undefined, uniform
 
 # --- by given scales ------------------------------------------------------------------------------------------
 

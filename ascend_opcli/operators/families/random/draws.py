@@ -14,11 +14,20 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator
-from ascend_opcli.operators.arguments import broadcast_shape
-from ascend_opcli.operators.declare.choices import Held, made, settle, unsaid, wide
-from ascend_opcli.operators.declare.structured import declare
+from ascend_opcli.operators.declare import (
+    Held,
+    Operator,
+    Undefined,
+    broadcast_shape,
+    declare,
+    fill,
+    fixed,
+    made,
+    settle,
+    unsaid,
+    wide,
+)
 from ascend_opcli.operators.families.fills import cast
-from ascend_opcli.operators.operator import Operator, Undefined, fill, fixed
 from ascend_opcli.tensors.dtypes import DTYPES, float_format, integer_range, round_to, spacing
 
 

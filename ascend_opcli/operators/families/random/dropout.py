@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.model import Generator
-from ascend_opcli.operators.declare.choices import Held, made, unsaid, wide
-from ascend_opcli.operators.declare.structured import declare, ints
+from ascend_opcli.operators.declare import Held, Undefined, declare, ints, made, unsaid, wide
 from ascend_opcli.operators.families.random.draws import DEVIATIONS, FEW, LARGE, SEEDS, both_forms, even
-from ascend_opcli.operators.operator import Undefined
 
 # --- bits -----------------------------------------------------------------------------------------------------
 
