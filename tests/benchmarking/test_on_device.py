@@ -181,7 +181,7 @@ def test_a_case_file_and_its_bench_cases(bench_on_device: BenchOnDevice, case_fi
 FALLBACK = """
     import dataclasses, sys
     from ascend_opcli.backends.cann import libraries, timing
-    from ascend_opcli.backends.cann.worker import Session
+    from ascend_opcli.backends.cann.session import Session
     from ascend_opcli.benchmarking.ladder import Wanted, of_operator
     from ascend_opcli.operators.catalog import find
     from ascend_opcli.verification.standards.choice import check_for

@@ -63,7 +63,7 @@ def test_the_timeout_is_a_steps_and_not_a_cases(bench_on_device: BenchOnDevice) 
 LEAKS = """
     import json, sys
     from ascend_opcli.backends.cann import timing
-    from ascend_opcli.backends.cann.worker import Session
+    from ascend_opcli.backends.cann.session import Session
     from ascend_opcli.benchmarking.ladder import Wanted, of_operator
     from ascend_opcli.operators.catalog import find
     from ascend_opcli.verification.standards.choice import check_for

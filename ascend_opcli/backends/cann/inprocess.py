@@ -16,7 +16,7 @@ from ascend_opcli.backends.cann.discovery import child_environment
 from ascend_opcli.backends.cann.ir import ByType
 from ascend_opcli.backends.cann.plog import Plog
 from ascend_opcli.backends.cann.runtime import AclFailure
-from ascend_opcli.backends.cann.worker import Session
+from ascend_opcli.backends.cann.session import Session
 from ascend_opcli.backends.child import printed
 from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.model import Case, Outcome

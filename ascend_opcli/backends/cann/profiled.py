@@ -12,8 +12,8 @@ from pathlib import Path
 
 from ascend_opcli.backends.cann.msprof import Job
 from ascend_opcli.backends.cann.runtime import AclFailure
+from ascend_opcli.backends.cann.session import Session
 from ascend_opcli.backends.cann.timing import Prepare, plain_calls
-from ascend_opcli.backends.cann.worker import Session
 from ascend_opcli.errors import OpcliError
 
 

@@ -49,7 +49,7 @@ from ascend_opcli.model import Outcome
 from ascend_opcli.reference.call import make_call
 
 if TYPE_CHECKING:
-    from ascend_opcli.backends.cann.worker import Session
+    from ascend_opcli.backends.cann.session import Session
 
 COPIES, COPY_BYTES = 64, 16 << 20
 """Copies within the device that are timed: some milliseconds on an NPU."""

@@ -17,7 +17,7 @@ from ascend_opcli.model import Case, Outcome, TensorSpec
 from ascend_opcli.reference.call import make_call
 
 if TYPE_CHECKING:
-    from ascend_opcli.backends.cann.worker import Session
+    from ascend_opcli.backends.cann.session import Session
 
 
 def sized(case: Case, length: int) -> Case:
