@@ -18,7 +18,7 @@ from ascend_opcli.model import Argument, Data, ExpectedStatus, Fill, Phase, Stan
 from ascend_opcli.operators.arguments import first_spec
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.status import message_pattern
-from ascend_opcli.tensors.data import not_held
+from ascend_opcli.tensors.written_values import not_held
 
 CheckStandard = Callable[[StandardChoice, "str | None"], None]
 """Refuses an unknown standard, or its numbers, with a ValueError; it is told the output's dtype, if any."""

@@ -12,8 +12,9 @@ from ascend_opcli.casefile import keys, read
 from ascend_opcli.casefile.tree import Mapping, Node, Scalar, Sequence, clip
 from ascend_opcli.model import Data, Derived, Fill, FromFile, Generator, Number, Shape, Values
 from ascend_opcli.tensors import data as tensor_data
+from ascend_opcli.tensors.generators import GENERATORS
 
-KINDS: tuple[str, ...] = tuple(tensor_data.GENERATORS)
+KINDS: tuple[str, ...] = tuple(GENERATORS)
 FILE = "file"
 EXPR = "expr"
 GENERATOR_KEYS = (*(k for k in KINDS if k != FILE), FILE, EXPR)

@@ -16,9 +16,10 @@ from ascend_opcli.reference.choices import held
 from ascend_opcli.reference.evaluate import Golden
 from ascend_opcli.reference.fitting import ReferenceFailure
 from ascend_opcli.tensors import files
-from ascend_opcli.tensors.data import generate, literals, not_held
+from ascend_opcli.tensors.data import generate
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, widen
 from ascend_opcli.tensors.flat import Streamed
+from ascend_opcli.tensors.written_values import literals, not_held
 from ascend_opcli.verification.standards import selects
 from ascend_opcli.verification.standards.choice import choose
 from ascend_opcli.verification.standards.named import default_for

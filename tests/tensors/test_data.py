@@ -14,17 +14,13 @@ from hypothesis import strategies as st
 
 from ascend_opcli.model import Fill, FromFile, Generator, TensorSpec, Values
 from ascend_opcli.tensors import data as module
-from ascend_opcli.tensors.data import (
-    BLOCK,
-    GENERATORS,
-    check,
-    generate,
-    literals,
-    make_tensor,
-    normal_quantile,
-)
+from ascend_opcli.tensors.data import check, generate, make_tensor
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, round_to
+from ascend_opcli.tensors.generators import GENERATORS
 from ascend_opcli.tensors.layout import resolve, view
+from ascend_opcli.tensors.repeatable import normal_quantile
+from ascend_opcli.tensors.streams import BLOCK
+from ascend_opcli.tensors.written_values import literals
 
 REAL = [name for name, dtype in DTYPES.items() if dtype.kind != "complex"]
 EACH = [
