@@ -10,7 +10,7 @@ from operator_calls import Case, Where
 from ascend_opcli.model import Argument, Attribute, Call, Generator, TensorSpec
 from ascend_opcli.operators.contract.rules import DtypeIn, OnProduct
 from ascend_opcli.operators.families import arithmetic, comparisons, elementwise, fills, foreach
-from ascend_opcli.operators.families.activations import forward as activations
+from ascend_opcli.operators.families.activations import forward, gated, gradients
 from ascend_opcli.operators.families.losses import by_element as losses
 from ascend_opcli.operators.families.losses import margins
 from ascend_opcli.operators.operator import Operator
@@ -22,7 +22,9 @@ FAMILIES = {
     "elementwise": elementwise,
     "arithmetic": arithmetic,
     "comparisons": comparisons,
-    "activations": activations,
+    "activations": forward,
+    "gradients of activations": gradients,
+    "gated activations": gated,
     "losses": losses,
     "margins": margins,
     "fills": fills,
