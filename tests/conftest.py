@@ -16,9 +16,12 @@ from hypothesis import HealthCheck, settings
 
 from ascend_opcli.cli import main
 
-# The workers of pytest-xdist ignore SIGINT; what they start would inherit that, and opcli leaves ignored what was.
+# The workers of pytest-xdist ignore SIGINT, and nohup SIGHUP; what they start would inherit that, and opcli leaves
+# ignored what was.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 settings.register_profile(
     "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

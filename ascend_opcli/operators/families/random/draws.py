@@ -269,10 +269,6 @@ def _permutation_holds(*, got: Any, golden: Any, n: Any, **_told: Any) -> Iterat
 # --- declarations ---------------------------------------------------------------------------------------------
 
 SEEDS: dict[str, Any] = {"seed": 1, "offset": 0}
-TENSORS: dict[str, Any] = {
-    "short": {name: fixed("int64", 1) for name in ("seedTensor", "offsetTensor")},
-    "data": {"seedTensor": fill(1), "offsetTensor": fill(0)},
-}
 LARGE = (64, 64)
 _WIDTH: dict[str, Any] = {"from": 0.0, "to": 1.0}
 _WHOLE: dict[str, Any] = {"from": 0, "to": 100}
@@ -281,16 +277,20 @@ _STD: dict[str, Any] = {"std": Generator("uniform", (0.5, 2.0))}
 
 
 def both_forms(
-    name: str, *function_text_and_infer: Any, seeds: Any = SEEDS, **changes: Any
+    name: str, *function_text_and_infer: Any, seeds: Any = SEEDS, seed_dtype: str = "int64", **changes: Any
 ) -> Iterator[Operator]:
     """The operator with plain seeds, and the one whose seed and offset are tensors with an offset beside them."""
-    own = changes.pop("sample_attributes", {})
-    yield declare(name, *function_text_and_infer, sample_attributes={**own, **seeds}, **changes)
-    more = {key: {**changes.get(key, {}), **TENSORS[key]} for key in TENSORS}
+    tensors: dict[str, Any] = {
+        "short": {name: fixed(seed_dtype, 1) for name in ("seedTensor", "offsetTensor")},
+        "data": {"seedTensor": fill(1), "offsetTensor": fill(0)},
+    }
+    sample = changes.pop("sample_attributes", {})
+    yield declare(name, *function_text_and_infer, sample_attributes={**sample, **seeds}, **changes)
+    more = {key: {**changes.get(key, {}), **own} for key, own in tensors.items()}
     yield declare(
         f"{name}Tensor",
         *function_text_and_infer,
-        sample_attributes={**own, "offset": 0},
+        sample_attributes={**sample, "offset": 0},
         **{**changes, **more},
     )
 
@@ -302,7 +302,7 @@ def _sampled(self: Any, count: Any, *_rest: Any) -> Any:
 _DRAWN: dict[str, Any] = {"standard": "random", "sample_shape": LARGE}
 OPERATORS = (
     *both_forms("InplaceUniform", _uniform, "selfRef = uniform numbers of [from, to)", None,
-                sample_attributes=_WIDTH, holds=_uniform_holds, **_DRAWN),
+                seed_dtype="uint64", sample_attributes=_WIDTH, holds=_uniform_holds, **_DRAWN),
     *both_forms("InplaceNormal", _inplace_normal, "selfRef = normal numbers of mean and std", None,
                 sample_attributes=_BELL, holds=partial(_normal_holds, "selfRef"), **_DRAWN),
     *both_forms("InplaceRandom", _random, "selfRef = whole numbers of [from, to), each as likely", None,
