@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Annotated
 
@@ -66,4 +67,8 @@ def compare(
         write_text(json, dump(report_of.document(report, actual, expected, facts)))
     stream = sys.stderr if json == "-" else sys.stdout
     stream.writelines(line + "\n" for line in report_of.lines(report, actual, expected))
-    raise typer.Exit(ExitCode.PASSED if report.passed else ExitCode.FAILED)
+    if not report.passed:
+        raise typer.Exit(ExitCode.FAILED)
+    if not math.prod(report.shape):
+        print("nothing was judged: the tensors have no element", file=sys.stderr)
+        raise typer.Exit(ExitCode.NOTHING_JUDGED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
@@ -239,6 +240,10 @@ def judge_outputs(
         if case.status is not None:
             why += ", and nothing was run that gives a status"
         return Verdict(Word.SKIP, f"cannot judge: {why}")
+    if reports and not faults and not outcome.has_status and not any(math.prod(r.shape) for r in reports):
+        return Verdict(
+            Word.SKIP, "cannot judge: the outputs have no element, and nothing was run that gives a status"
+        )
     notes += [f"not judged: {text}" for text in left_out]
     failed = [r for r in reports if not r.passed]
     if failed or faults:

@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ascend_opcli import run_case
@@ -129,3 +130,26 @@ def test_another_manifest_beside_case_files_is_nobody_s_case(
     (tmp_path / "web" / "manifest.json").write_text('{"name": "a page", "icons": []}')
     (tmp_path / "results" / "outputs").mkdir(parents=True)
     assert opcli("run", tmp_path, "--backend", "host").code == 0
+
+
+def test_outputs_without_an_element_are_nothing_to_judge_where_no_status_is_seen(
+    case_file: CaseFile, opcli: Opcli, tmp_path: Path
+) -> None:
+    empty = """
+        op: add
+        cases:
+          - name: c
+            dtype: float32
+            shape: [0, 3]
+    """
+    (tmp_path / "c.py").write_text(CANDIDATE)
+    candidate = ("--candidate", f"{tmp_path / 'c.py'}:f", "--allow-code")
+    for text, options in ((empty, candidate), (empty.rstrip() + "\n            got: {out: []}\n", ())):
+        done = opcli("run", case_file(text), *options)
+        assert done.code == 4, done.out + done.err
+        assert "the outputs have no element" in done.out
+    assert opcli("run", case_file(empty), "--backend", "host").code == 0
+    np.save(tmp_path / "a.npy", np.zeros((0, 3), np.float32))
+    done = opcli("compare", tmp_path / "a.npy", tmp_path / "a.npy")
+    assert done.code == 4
+    assert "the tensors have no element" in done.err
