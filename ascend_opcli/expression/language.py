@@ -415,9 +415,7 @@ class _Walk:
         count, steps = _measure(function, values, named)
         wide = any(isinstance(v, complex) or getattr(v, "dtype", None) in _COMPLEX for v in values)
         if self.live + count * (16 if wide else 8) > self.most:
-            raise ValueError(
-                f"{self.what} makes a value of {count:,} elements; its intermediate values may take {self.most:,} bytes"
-            )
+            raise ValueError(f"{self.what} needs more than {self.most:,} bytes for what it makes on the way")
         self.steps += steps
         if self.steps > STEPS:
             raise ValueError(f"{self.what} takes more than {STEPS:,} steps on inputs of this size")

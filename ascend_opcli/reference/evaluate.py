@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -9,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ascend_opcli.expression.language import Expression
 from ascend_opcli.model import Attribute, Call, Shape, Tensor, TensorSpec
 from ascend_opcli.operators.operator import Operator, Undefined
-from ascend_opcli.reference.fitting import ReferenceFailure, UndefinedResult, fitting, no_result
+from ascend_opcli.reference.fitting import ReferenceFailure, UndefinedResult, fitting, in_words, no_result
 from ascend_opcli.reference.heard import heard
 from ascend_opcli.reference.notes import Notes, pick, unread_by
 from ascend_opcli.tensors.dtypes import DTYPES, numpy_dtype, round_to, widen
@@ -145,6 +147,8 @@ def _results(operator: Operator, values: Mapping[str, Any]) -> tuple[Any, ...]:
     except (MemoryError, ReferenceFailure):
         raise
     except (Exception, SystemExit) as error:  # a case's own reference may raise anything
+        if isinstance(inspect.unwrap(operator.reference), Expression):
+            raise ReferenceFailure(f"the expression cannot be worked out: {in_words(error)}") from error
         raise ReferenceFailure(f"the reference raised {type(error).__name__}: {error}") from error
     if result is None:
         raise ReferenceFailure("the reference gives nothing")

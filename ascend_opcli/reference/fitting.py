@@ -54,3 +54,18 @@ def fitting(operator: Operator) -> Iterator[None]:
     except Exception as error:
         why = next((said for kind, said in _NO_CALL.items() if isinstance(error, kind)), None)
         raise UndefinedResult(f"the arguments fit no call: {why or 'they have no result'}") from error
+
+
+def in_words(error: BaseException) -> str:
+    """What stopped an expression, in its own sentence where it has one, and in no word of NumPy's."""
+    ufunc = getattr(error, "ufunc", None)
+    if ufunc is not None:
+        return f"{ufunc.__name__} does not take values of these dtypes"
+    if isinstance(error, TypeError):
+        return "a value is null, or of a kind that the expression does not work with"
+    text = str(error)
+    if "broadcast" in text:
+        return "shapes do not broadcast together"
+    if "truth value" in text:
+        return "one truth value is asked of a whole array"
+    return text

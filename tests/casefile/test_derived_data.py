@@ -179,7 +179,7 @@ MISTAKES = [
     (data("y", "x +", "float32", "[4, 6]"), "is no expression"),
     (data("y", "sorte(x)", "float32", "[4, 6]"), "did you mean 'sorted'"),
     (data("y", "open(x)", "float32", "[4, 6]"), "calls 'open'"),
-    (data("y", "ones(10000000000000)", "float32", "[4, 6]"), "elements"),
+    (data("y", "ones(10000000000000)", "float32", "[4, 6]"), "on the way"),
     ("y: {dtype: float32, shape: [4, 6], data: {expr: 5}}", "expr must be text"),
     ("y: {dtype: float32, shape: [4, 6], data: {expr: x, uniform: [0, 1]}}", "takes one generator"),
 ]

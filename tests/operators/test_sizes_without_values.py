@@ -157,11 +157,11 @@ def test_a_function_with_many_temporaries_takes_its_argument_in_parts(
 def test_a_bound_on_memory_holds_for_intermediate_values() -> None:
     expression = compile_expression("sum(ones((2**20,)))", ["x"])
     assert expression(x=np.ones(1)) == 2**20
-    with memory_bound(2**20), pytest.raises(ValueError, match="may take 1,048,576 bytes"):
+    with memory_bound(2**20), pytest.raises(ValueError, match="more than 1,048,576 bytes"):
         expression(x=np.ones(1))
     case = load("cases: [{reference: 'x + sum(ones((2**20,)))'}]\n")
     (result,) = run_cases(case, Settings(memory_limit=2**21))
-    assert (result.verdict.word, "may take 2,097,152 bytes" in result.verdict.reason) == (Word.ERROR, True)
+    assert (result.verdict.word, "more than 2,097,152 bytes" in result.verdict.reason) == (Word.ERROR, True)
 
 
 class Asked(BaseException):
@@ -205,4 +205,4 @@ def test_a_signal_is_heard_within_a_long_call_of_numpy(where: str, monkeypatch: 
 
 def test_the_kind_of_a_failure_passes_through() -> None:
     (result,) = run_cases(load("cases: [{reference: 'x + 1 // 0'}]\n"), Settings())
-    assert "ZeroDivisionError" in result.verdict.reason
+    assert "division or modulo by zero" in result.verdict.reason
