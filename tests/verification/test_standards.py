@@ -206,6 +206,7 @@ def test_a_number_with_which_a_rule_means_nothing_is_refused(text: str) -> None:
     [
         ("allclose:atol=1e39", "float32", "any number"),
         ("ecosystem:atol=1e39,limit=1e39", "float32", "any number"),
+        ("ecosystem:limit=1e9", "float32", "any number in 0.01 of the elements"),
         ("ratio:ptol=1", "float16", "any number"),
         ("allclose:atol=300", "int8", "any number"),
         ("ulp:max=256", "int8", "any number"),

@@ -111,7 +111,7 @@ def _running(most: Any, self: Any, dim: Any) -> tuple[Any, Any]:
 
 def _bucket(self: Any, boundaries: Any, _out_int32: Any, right: Any) -> Any:
     edges = boundaries.reshape(-1)
-    if np.isnan(edges).any() or np.any(edges[1:] <= edges[:-1]):
+    if np.isnan(edges).any() or np.any(edges[1:] < edges[:-1]):
         raise Undefined("the boundaries do not ascend")
     places = np.searchsorted(edges, self, side="right" if right else "left")
     return _known(self[..., None], places[..., None])[0][..., 0]
