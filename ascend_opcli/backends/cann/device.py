@@ -24,6 +24,9 @@ NAME = "device"
 START_TIMEOUT = 120.0
 """Seconds that a worker may take to open the device; the first set_device is slow."""
 
+PRINTED = ("ASCEND_SLOG_PRINT_TO_STDOUT", "ASCEND_LOG_PRINT_TO_STDOUT")
+"""Variables with which CANN prints its log in place of writing it."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Options:
@@ -125,6 +128,9 @@ class Device:
         self._plog = Plog(logs)
         environment = child_environment(os.environ, self._options.opp, builtin=self._options.builtin)
         environment["ASCEND_PROCESS_LOG_PATH"] = str(logs)
+        if not self._options.live:  # a line that is printed stands in no file, and under no case
+            for name in PRINTED:
+                environment.pop(name, None)
         arguments = [str(self._options.device), str(self._options.opp or ""), str(int(self._options.builtin))]
         self.soc = self._child.start(arguments, environment)
         self._child.new_voice()  # what CANN says while it opens is no case's
