@@ -42,7 +42,7 @@ def poison_bytes(e: Evidence) -> Finding | None:
         there = (octets == poison).all(axis=1)
         share = e.share(there)
         if share >= NEARLY_ALL:
-            text = f"got is still the poison 0x{poison:X} of before the call, in {{these}}: not written"
+            text = f"got is the poison 0x{poison:X} of before the call, in {{these}}: not written, or added onto it"
             return Finding(text, share, complete=bool(there.all()))
     return None
 
