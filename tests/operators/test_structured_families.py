@@ -12,7 +12,7 @@ from operator_calls import run, tensor
 from ascend_opcli.model import Attribute
 from ascend_opcli.operators.declare import structured
 from ascend_opcli.operators.documents import catalogued
-from ascend_opcli.operators.families import matmul, movement, reductions, softmax
+from ascend_opcli.operators.families import matmul, movement, reductions, scatters, softmax
 from ascend_opcli.operators.families.norms import layers as norms
 from ascend_opcli.tensors.dtypes import round_to
 
@@ -21,6 +21,7 @@ FAMILIES = {
     "softmax": softmax,
     "norms": norms,
     "movement": movement,
+    "scatters": scatters,
     "matmul": matmul,
 }
 ALL = {op.name.removeprefix("aclnn"): op for family in FAMILIES.values() for op in family.OPERATORS}
@@ -46,7 +47,7 @@ def golden_of(name, **given):
 
 
 def test_the_families_are_there():
-    least = {"reductions": 35, "softmax": 7, "norms": 18, "movement": 59, "matmul": 15}
+    least = {"reductions": 35, "softmax": 7, "norms": 18, "movement": 40, "scatters": 19, "matmul": 15}
     assert {name: len(family.OPERATORS) for name, family in FAMILIES.items()} == least
     assert len(ALL) == sum(least.values())
 

@@ -1,4 +1,4 @@
-"""Operators that read, write and add by indices beyond :mod:`.movement`'s: several indices, reductions, lists, bags.
+"""Operators that read, write and add by indices beyond :mod:`.scatters`': several indices, reductions, lists, bags.
 
 An index outside its axis is refused, one below 0 too: what a kernel does with it, the documents do not say.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from ascend_opcli.model import Generator, Shape
 from ascend_opcli.operators.declare import Undefined, axis_of, broadcast_shape, declare
-from ascend_opcli.operators.families.movement import (
+from ascend_opcli.operators.families.scatters import (
     along,
     first_of,
     index_add,

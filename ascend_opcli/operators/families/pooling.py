@@ -10,7 +10,7 @@ import numpy as np
 
 from ascend_opcli.model import Generator, Shape
 from ascend_opcli.operators.declare import Divergence, Undefined, declare, ints
-from ascend_opcli.operators.families.movement import replaced
+from ascend_opcli.operators.families.scatters import replaced
 from ascend_opcli.operators.families.windows import Sides, largest, of_axes
 
 _FIRST = Generator("integers", (0, 5))
