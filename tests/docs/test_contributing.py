@@ -12,7 +12,9 @@ from pathlib import Path
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-BLOCK = re.compile(r"<!-- (new|before|after): (\S+?)(?:: (.+?))? -->\n```python\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(
+    r"<!-- (new|before|after): (\S+?)(?:: (.+?))? -->\n```(?:python|text)\n(.*?)```", re.DOTALL
+)
 CASES = """
 op: acosh_grad
 product: ascend950
