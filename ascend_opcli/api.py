@@ -141,12 +141,10 @@ def run_case(
     ('PASS', 'host')
     """
     __tracebackhide__ = True
-    from ascend_opcli.execution import plan as planning
+    from ascend_opcli.execution.request import one_case
     from ascend_opcli.execution.runner import Settings
-    from ascend_opcli.execution.runner import run_case as run_one
-    from ascend_opcli.execution.target import Wanted, installed_cann, installed_headers, opened
+    from ascend_opcli.execution.target import Wanted
     from ascend_opcli.operators.products import product as product_named
-    from ascend_opcli.verification.standards.choice import check_for
 
     if not isinstance(case, (str, os.PathLike)):
         raise TypeError(f"case is the text FILE::CASE or a path, not {_kind(case)}")
@@ -173,19 +171,14 @@ def run_case(
         choice, every = _standard(standard)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    plan = planning.of_paths([path], check_standard=check_for, declared=installed_headers(backend, None))
-    one = planning.one_case(plan, "run_case")
     settings = Settings(
         product=home,
         standard=choice,
         all_standards=every,
         allow_code=allow_code,
-        cann=installed_cann(),
         rerun=backend != "auto",
     )
-    idle = one.got and not settings.rerun
-    with opened(Wanted("host" if idle else backend, device, timeout=timeout)) as executor:
-        result = run_one(one, settings, executor)
+    result = one_case(path, Wanted(backend, device, timeout=timeout), settings, "run_case")
     if check and result.verdict.word in (Word.FAIL, Word.ERROR):
         from ascend_opcli.reporting.details import detail_lines
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from ascend_opcli.execution.backend import Executor
-    from ascend_opcli.execution.runner import Settings
+    from ascend_opcli.errors import OpcliError
+    from ascend_opcli.execution.request import Request, Run
     from ascend_opcli.model import Case, Result
-    from ascend_opcli.verification.earlier_outputs import Earlier
 
 SUFFIXES = (".yaml", ".yml")
 BEGINNING = 1 << 16
@@ -94,7 +93,7 @@ def _seconds(text: str) -> float:
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse wrong words in options before anything is run."""
     if config.option.opcli_product is not None or config.option.opcli_standard is not None:
-        _settings(config)
+        _request(config)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile | None:
@@ -136,17 +135,13 @@ class CaseFile(pytest.File):
 
     def collect(self) -> Iterable[CaseItem]:
         """An item a case, in the order of the file."""
-        from ascend_opcli.casefile.open import load_file
         from ascend_opcli.errors import OpcliError, visible
-        from ascend_opcli.execution.target import installed_headers
-        from ascend_opcli.verification.standards.choice import check_for
 
         try:
-            headers = installed_headers(self.config.option.opcli_backend, self.config.option.opcli_opp)
-            file = load_file(self._shown(), check_standard=check_for, declared=headers)
+            cases = _request(self.config, [self._shown()]).named.cases
         except OpcliError as error:
             raise self.CollectError(visible(str(error))) from None
-        return [CaseItem.from_parent(self, name=case.name, case=case) for case in file.cases]
+        return [CaseItem.from_parent(self, name=case.name, case=case) for case in cases]
 
     def _shown(self) -> str:
         """The path as a repro line should have it: from where pytest was called, unless that leads outside."""
@@ -234,39 +229,27 @@ class _Runner:
     """The backend, opened for the first case and closed when pytest ends."""
 
     def __init__(self, config: pytest.Config) -> None:
-        from ascend_opcli.execution.written import Given
-        from ascend_opcli.verification.earlier_outputs import Earlier
-
-        option = config.option
-        self._given = Given()
-        self._wanted = (option.opcli_backend, _device(config), option.opcli_opp, option.opcli_timeout)
-        self._settings = _settings(config)
-        self._earlier: Earlier = Earlier()
+        self._request = _request(config)
         self._stack = ExitStack()
-        self._executor: Executor | None = None
-        self._broken: Exception | None = None
+        self._opened: dict[bool, Run | OpcliError] = {}
         config.add_cleanup(self._stack.close)
 
     def run(self, case: Case) -> Result:
         """Run and judge one case. Raises OpcliError where no case can be run."""
-        from ascend_opcli.execution.runner import run_case
-
-        executor = self._given if case.got and not self._settings.rerun else self._opened()
-        return run_case(case, self._settings, executor, self._earlier, self._given)
-
-    def _opened(self) -> Executor:
         from ascend_opcli.errors import OpcliError
-        from ascend_opcli.execution.target import Wanted, opened
 
-        if self._broken is not None:  # a device that could not be opened is not tried again for every case
-            raise self._broken
-        if self._executor is None:
+        given = bool(case.got) and not self._request.settings.rerun
+        if given not in self._opened:
             try:
-                self._executor = self._stack.enter_context(opened(Wanted(*self._wanted)))
+                self._opened[given] = self._stack.enter_context(self._request.opened(idle=given))
             except OpcliError as error:
-                self._broken = error
-                raise
-        return self._executor
+                self._opened[given] = error
+        opened = self._opened[given]
+        if isinstance(
+            opened, OpcliError
+        ):  # a device that could not be opened is not tried again for every case
+            raise opened
+        return opened.result(case)
 
 
 def _device(config: pytest.Config) -> int:
@@ -290,29 +273,31 @@ def _runner(config: pytest.Config) -> _Runner:
     return config.stash[_KEPT]
 
 
-def _settings(config: pytest.Config) -> Settings:
+def _request(config: pytest.Config, paths: Sequence[str] = ()) -> Request:
     """What the options ask for. Raises pytest.UsageError for a wrong word."""
+    from ascend_opcli.execution.request import Request
     from ascend_opcli.execution.runner import Settings
-    from ascend_opcli.execution.target import installed_cann
+    from ascend_opcli.execution.target import Wanted
     from ascend_opcli.operators.products import product
     from ascend_opcli.verification.standards import named
 
-    name, standard = config.option.opcli_product, config.option.opcli_standard
+    option = config.option
     try:
-        home = product(name) if name is not None else None
+        home = product(option.opcli_product) if option.opcli_product is not None else None
     except ValueError as error:
         raise pytest.UsageError(f"--opcli-product: {error}") from None
     try:
-        choice = named.parse(standard) if standard is not None else None
+        choice = named.parse(option.opcli_standard) if option.opcli_standard is not None else None
     except ValueError as error:
         raise pytest.UsageError(f"--opcli-standard: {error}") from None
-    return Settings(
+    wanted = Wanted(option.opcli_backend, _device(config), option.opcli_opp, option.opcli_timeout)
+    settings = Settings(
         product=home,
         standard=choice,
-        cann=installed_cann(),
-        rerun=config.option.opcli_backend != "auto",
-        allow_code=config.option.opcli_allow_code,
+        rerun=option.opcli_backend != "auto",
+        allow_code=option.opcli_allow_code,
     )
+    return Request(paths, wanted=wanted, settings=settings)
 
 
 def pytest_report_teststatus(report: pytest.CollectReport | pytest.TestReport) -> tuple[str, str, str] | None:

@@ -40,7 +40,7 @@ from ascend_opcli.model import (
 from ascend_opcli.reporting import terminal
 from ascend_opcli.reporting.files import write_text
 from ascend_opcli.reporting.finished import FinishedRun
-from ascend_opcli.reporting.formats import FORMATS
+from ascend_opcli.reporting.formats import OF_RUN
 
 DTYPES = ("float16", "bfloat16", "float32")
 RULE = (
@@ -148,7 +148,7 @@ def main() -> None:
         print(f"{name:14} {seconds(show):6.2f} s")
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "report"
-        for name, render in FORMATS.items():
+        for name, render in ((each.name, each.render) for each in OF_RUN):
             took = seconds(lambda render=render: write_text(str(target), render(run)))  # type: ignore[misc]
             print(f"--{name:12} {took:6.2f} s  {target.stat().st_size / 1e6:8.2f} MB")
 

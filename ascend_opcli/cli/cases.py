@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from ascend_opcli.cli.foreign import FileFormat
 from ascend_opcli.cli.interrupts import begin
-from ascend_opcli.cli.options import Debug, Product, Signatures
+from ascend_opcli.cli.options.command import command
+from ascend_opcli.cli.options.selection import Selection
+from ascend_opcli.cli.options.words import FileFormat, Product, Signatures
 
 cases_app = typer.Typer(
     no_args_is_help=True,
@@ -24,7 +25,8 @@ Paths = Annotated[
 
 
 @cases_app.command("validate", epilog="Example: opcli cases validate cases")
-def validate(paths: Paths, debug: Debug = False) -> None:  # noqa: ARG001
+@command
+def validate(paths: Paths) -> None:
     """Read case files and say the first thing that does not fit in each; exit 2 where there is one."""
     from ascend_opcli.casefile.discover import find, pick
     from ascend_opcli.casefile.open import load_file
@@ -49,23 +51,20 @@ def validate(paths: Paths, debug: Debug = False) -> None:  # noqa: ARG001
 
 
 @cases_app.command("list", epilog="Example: opcli cases list cases -k bfloat16")
+@command
 def list_cases(
     paths: Paths,
-    keyword: Annotated[
-        str | None, typer.Option("-k", metavar="EXPR", help="Only cases whose id or tags match.")
-    ] = None,
-    tags: Annotated[list[str] | None, typer.Option("--tag", help="Only cases with this tag.")] = None,
-    debug: Debug = False,  # noqa: ARG001
+    *,
+    selection: Selection,
 ) -> None:
     """List the cases, one a line: FILE::CASE, fit to be given to opcli run."""
     from ascend_opcli.errors import ExitCode
     from ascend_opcli.execution import plan as planning
-    from ascend_opcli.execution.select import matcher, with_tags
     from ascend_opcli.reporting.escape import in_line
     from ascend_opcli.verification.standards.choice import check_for
 
     plan = planning.of_paths(paths, check_standard=check_for)
-    plan = planning.select(plan, with_tags(tags or ()), *([matcher(keyword)] if keyword else []))
+    plan = planning.select(plan, *selection.tests())
     for case in plan.cases:
         typer.echo(in_line(f"{case.path}::{case.name}"))
     typer.echo(f"{len(plan.cases)} cases", err=True)
@@ -74,32 +73,29 @@ def list_cases(
 
 
 @cases_app.command("data", epilog="Example: opcli cases data cases/logit_grad.yaml::smallest --out data")
+@command
 def data(
     paths: Paths,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder for each case is made here.")],
     format: Annotated[
         FileFormat, typer.Option("--format", help="Raw elements, or NumPy's format.")
     ] = FileFormat.BIN,
-    keyword: Annotated[
-        str | None, typer.Option("-k", metavar="EXPR", help="Only cases whose id or tags match.")
-    ] = None,
-    tags: Annotated[list[str] | None, typer.Option("--tag", help="Only cases with this tag.")] = None,
+    *,
+    selection: Selection,
     seed: Annotated[int | None, typer.Option("--seed", help="Seed of cases that name none.")] = None,
     allow_code: Annotated[
         bool, typer.Option("--allow-code", help="Let cases run their reference file.py:function.")
     ] = False,
-    debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Write the inputs and goldens of cases for another program; opcli run --outputs DIR judges what it writes."""
     from ascend_opcli.errors import ExitCode
     from ascend_opcli.execution import plan as planning
     from ascend_opcli.execution.data import write_cases
-    from ascend_opcli.execution.select import matcher, with_tags
     from ascend_opcli.reporting.wording import count_text
     from ascend_opcli.verification.standards.choice import check_for
 
     plan = planning.of_paths(paths, check_standard=check_for, seed=seed)
-    plan = planning.select(plan, with_tags(tags or ()), *([matcher(keyword)] if keyword else []))
+    plan = planning.select(plan, *selection.tests())
     written = 0
     begin()
     for done in write_cases(plan.cases, out, format=format.value, allow_code=allow_code):
@@ -116,9 +112,9 @@ def data(
 
 
 @cases_app.command("show", epilog="Example: opcli cases show cases/logit_grad.yaml::documented-example")
+@command
 def show(
     path: Annotated[str, typer.Argument(metavar="PATH::CASE", help="One case.")],
-    debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Print one case as a stand-alone YAML document, defaults merged and matrix expanded."""
     from ascend_opcli.casefile.show import to_yaml
@@ -130,6 +126,7 @@ def show(
 
 
 @cases_app.command("import", epilog="Example: opcli cases import atk_aclnnAdd.json --out cases")
+@command
 def import_cases(
     files: Annotated[
         list[str],
@@ -147,7 +144,6 @@ def import_cases(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over files that are there.")] = False,
     signature: Signatures = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Turn case files of other tools, or the calls of a dump or a log, into YAML cases; stdout without --out."""
     from ascend_opcli.casefile.discover import find
@@ -183,6 +179,7 @@ class SuiteName(str, Enum):
 
 
 @cases_app.command("new", epilog="Example: opcli cases new aclnnAdd --suite ecosystem --pairwise -o add.yaml")
+@command
 def new(
     operator: Annotated[str, typer.Argument(metavar="OP", help="logit_grad or aclnnLogitGrad.")],
     suite: Annotated[
@@ -214,7 +211,6 @@ def new(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write here instead of stdout; never over a file.")
     ] = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Write a new case file: commented, valid, ready to run."""
     from ascend_opcli.casefile.new.text import DEFAULT_ELEMENTS, Suite, new_file
@@ -238,6 +234,7 @@ def new(
 
 
 @cases_app.command("schema", epilog="Example: opcli cases schema --op aclnnAdd > add.schema.json")
+@command
 def schema(
     op: Annotated[
         str | None, typer.Option("--op", help="Only for this operator: its parameters by name and kind.")
@@ -248,7 +245,6 @@ def schema(
             "--signature", metavar="TEXT|FILE", help="With --op: the C prototype, or a header, of your own."
         ),
     ] = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Print the JSON Schema of a case file, with which editors complete and check one."""
     import json

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ascend_opcli.cli.options import Debug, Product, Signatures
+from ascend_opcli.cli.options.command import command
+from ascend_opcli.cli.options.words import Product, Signatures
 
 if TYPE_CHECKING:
     from ascend_opcli.casefile.logs.failing import Explained
     from ascend_opcli.status.codes import ReturnCode
 
 
+@command
 def codes(
     code: Annotated[
         str | None,
@@ -28,7 +30,6 @@ def codes(
         Product | None, typer.Option("--product", help="With --log: whose contract counts.")
     ] = None,
     signature: Signatures = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Say what a return code means and, where known, what usually fixes it; --log FILE: which rule a call broke."""
     from ascend_opcli.errors import UsageError

@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from ascend_opcli.cli.interrupts import begin
-from ascend_opcli.cli.options import Debug
+from ascend_opcli.cli.options.command import command
 from ascend_opcli.errors import ExitCode, UsageError
 
 
+@command
 def compare(
     actual: Annotated[
         str, typer.Argument(metavar="ACTUAL", help="The output: .npy, .npz:KEY, .bin, .pt:KEY.")
@@ -36,7 +37,6 @@ def compare(
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="Write the comparison as JSON; - is stdout.")
     ] = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Judge two saved tensors as the output of an operator and its golden."""
     from ascend_opcli.reporting import compare as report_of

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from ascend_opcli.cli.interrupts import begin
-from ascend_opcli.cli.options import Debug
+from ascend_opcli.cli.options.command import command
 
 
+@command
 def diff(
     before: Annotated[str, typer.Argument(metavar="RUN_A.json", help="The earlier run: opcli run --json.")],
     after: Annotated[str, typer.Argument(metavar="RUN_B.json", help="The later one.")],
@@ -18,7 +19,6 @@ def diff(
         str | None, typer.Option("--json", metavar="FILE", help="Write the difference as JSON; - is stdout.")
     ] = None,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Show every line, however many.")] = False,
-    debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Compare two reports: new failures, fixed, other verdicts and statuses, drift of errors, slower cases.
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ascend_opcli.cli.interrupts import begin
-from ascend_opcli.cli.options import Debug, Language
+from ascend_opcli.cli.options.command import command
+from ascend_opcli.cli.options.words import Language
 from ascend_opcli.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 SELF_TEST = "opcli-self-test.json"
 
 
+@command
 def doctor(
     operators: Annotated[
         list[str] | None, typer.Argument(metavar="[OPERATOR]...", help="Look for these operators too.")
@@ -38,7 +40,6 @@ def doctor(
         ),
     ] = False,
     lang: Annotated[Language, typer.Option("--lang", help="The language of --self-test.")] = Language.EN,
-    debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Say what of CANN, pyACL, libraries and devices is there, what is missing, and the command that mends it.
 

@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from ascend_opcli.cli.options import Debug
+from ascend_opcli.cli.options.command import command
 
 ops_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The operators: list them, show one.")
 
 
 @ops_app.command("list", epilog="Example: opcli ops list --category norm --has-reference")
+@command
 def list_operators(
     category: Annotated[str | None, typer.Option("--category", help="math, activation, norm, ...")] = None,
     product: Annotated[
@@ -26,7 +27,6 @@ def list_operators(
         typer.Option("--has-reference/--no-reference", help="Only those that opcli can judge, or cannot."),
     ] = None,
     counts: Annotated[bool, typer.Option("--counts", help="Only how many there are, by category.")] = False,
-    debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """List the documented operators, one a line: short name, aclnn name, category, what it computes."""
     from ascend_opcli.errors import ExitCode
@@ -45,9 +45,9 @@ def list_operators(
 
 
 @ops_app.command("show", epilog="Example: opcli ops show aclnnAdd")
+@command
 def show_operator(
     name: Annotated[str, typer.Argument(help="logit_grad, aclnnLogitGrad, or a type: ir:LogitGrad.")],
-    debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Show one operator: signature, a case, parameters, products, contract, who can judge it, divergences."""
     from ascend_opcli.casefile.new.text import skeleton

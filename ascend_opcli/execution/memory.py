@@ -58,3 +58,17 @@ def too_large(case: Case, limit: int | None) -> str | None:
 
 def _size(count: int) -> str:
     return f"{count / 2**30:.1f} GiB" if count >= 2**29 else f"{count / 2**20:.1f} MiB"
+
+
+def size_of(text: str) -> int:
+    """``2GiB``, ``500MB`` or a bare number of bytes. Raises ValueError."""
+    units = {"": 1, "b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
+    number = text.strip().rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
+    unit = text.strip()[len(number) :].strip().lower()
+    try:
+        size = int(float(number) * units[unit])
+    except (KeyError, ValueError, OverflowError):
+        size = 0
+    if not 0 < size < 2**63:
+        raise ValueError(f"'{text}' is no size such as 2GiB")
+    return size

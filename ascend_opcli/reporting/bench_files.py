@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -248,11 +248,3 @@ def summary(run: FinishedBench) -> Iterator[str]:
 def html(run: FinishedBench) -> Iterable[str]:
     """One page with the plots."""
     return page(run.measured, run.summary, run.fingerprint)
-
-
-FORMATS: dict[str, Callable[[FinishedBench], Iterable[str]]] = {
-    "json": google,
-    "csv": table,
-    "markdown": summary,
-    "html": html,
-}

@@ -1,18 +1,46 @@
-"""The report formats of a run, by the name of their option; each is one function in a module of its own."""
+"""The report formats of a run and of a timing: one row each. The row is the option of the command line too."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
-from ascend_opcli.reporting import acceptance, csv_report, html, issue_report, json_report, junit, markdown
-from ascend_opcli.reporting.finished import FinishedRun
 
-FORMATS: Mapping[str, Callable[[FinishedRun], Iterable[str]]] = {
-    "json": json_report.render,
-    "csv": csv_report.render,
-    "junit": junit.render,
-    "markdown": markdown.render,
-    "html": html.render,
-    "acceptance": acceptance.render,
-    "issue": issue_report.render,
-}
+@dataclass(frozen=True, slots=True)
+class Format:
+    """``--name FILE`` with its help, and the function of ``reporting/`` that yields the text: ``module`` or
+    ``module:function``, ``render`` where none is named."""
+
+    name: str
+    help: str
+    source: str
+
+    def render(self, run: Any) -> Iterable[str]:
+        """The text of a report of what has finished."""
+        module, _, function = self.source.partition(":")
+        text: Iterable[str] = getattr(
+            import_module(f"ascend_opcli.reporting.{module}"), function or "render"
+        )(run)
+        return text
+
+
+OF_RUN = (
+    Format("json", "Write the run as JSON; - is stdout.", "json_report"),
+    Format("csv", "Write a table, one row an output.", "csv_report"),
+    Format("junit", "Write JUnit XML, for CI systems.", "junit"),
+    Format("markdown", "Write a summary for a pull request or CI page.", "markdown"),
+    Format("html", "Write one HTML page with pictures.", "html"),
+    Format("acceptance", "Write what an operator contribution hands in.", "acceptance"),
+    Format("issue", "Write a bug report on what failed.", "issue_report"),
+)
+"""Takes a FinishedRun."""
+
+OF_BENCH = (
+    Format("json", "Write Google Benchmark's JSON; - is stdout.", "bench_files:google"),
+    Format("csv", "Write one row a case.", "bench_files:table"),
+    Format("markdown", "Write the table for a pull request.", "bench_files:summary"),
+    Format("html", "Write one page with log-log plots.", "bench_files:html"),
+)
+"""Takes a FinishedBench."""

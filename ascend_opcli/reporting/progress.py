@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import IO
+from typing import IO, TypeVar
 
 from ascend_opcli.reporting.escape import bare, one_line
 
@@ -41,3 +43,26 @@ class Progress:
         if self._shown:
             bare(self._stream).write("\r\x1b[K")
             self._stream.flush()
+
+
+T = TypeVar("T")
+
+
+def collect(
+    stream: Iterable[T],
+    into: list[T],
+    total: int,
+    name: Callable[[T], str],
+    stop: Callable[[T], bool] | None = None,
+) -> bool:
+    """Gather what comes, with progress on stderr, up to one that ``stop`` picks; True where it was interrupted."""
+    with Progress(total, sys.stderr) as progress:
+        try:
+            for each in stream:
+                into.append(each)
+                progress.advance(name(each))
+                if stop is not None and stop(each):
+                    break
+        except KeyboardInterrupt:
+            return True
+    return False

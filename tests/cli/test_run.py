@@ -113,7 +113,7 @@ def test_a_folder_without_case_files_exits_4(opcli: Opcli, tmp_path: Path) -> No
     [
         ((), "nothing to run"),
         (("--dtype", "float32"), "--dtype describe one call and need --op NAME"),
-        (("cases", "--op", "logit_grad"), "--op describes one call"),
+        (("cases", "--op", "logit_grad"), "--op describes what is called"),
         (("--op", "logit_grda", "--dtype", "float32", "--shape", "4"), "did you mean 'logit_grad'?"),
         (("--op", "logit_grad", "--dtype", "flaot32", "--shape", "4"), "did you mean 'float32'?"),
         (("missing.yaml",), "missing.yaml"),

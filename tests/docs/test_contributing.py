@@ -44,7 +44,7 @@ def apply(root: Path) -> int:
 def test_its_blocks_add_an_operator_a_standard_and_a_report(tmp_path: Path) -> None:
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "ascend_opcli", tmp_path / "ascend_opcli", ignore=ignored)
-    assert apply(tmp_path) == 8
+    assert apply(tmp_path) == 5
     (tmp_path / "a.yaml").write_text(CASES, "utf-8")
     command = ["-m", "ascend_opcli", "run", "a.yaml", "--backend", "host", "--names", "failed.txt"]
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}

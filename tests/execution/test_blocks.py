@@ -234,4 +234,4 @@ def test_peak_memory_does_not_grow_with_the_case() -> None:
 def test_a_memory_limit_is_a_size(opcli: Opcli, size: str) -> None:
     done = opcli("run", "--op", "abs", "--dtype", "float32", "--shape", "2", f"--memory-limit={size}")
     assert done.code == 2
-    assert f"--memory-limit takes a size such as 2GiB, not '{size}'" in done.err
+    assert f"--memory-limit: '{size}' is no size such as 2GiB" in done.err

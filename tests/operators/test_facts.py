@@ -13,6 +13,7 @@ from ascend_opcli.casefile.new.text import Suite, new_file
 from ascend_opcli.casefile.open import load_text
 from ascend_opcli.model import Attribute, TensorSpec
 from ascend_opcli.operators.catalog import find, operators
+from ascend_opcli.operators.contract import wording
 from ascend_opcli.operators.contract.phase_one import Refusal, predict, refusals
 from ascend_opcli.operators.contract.rules import DOCUMENT, Rank
 from ascend_opcli.operators.contract.terms import UNDEFINED, promoted
@@ -294,7 +295,16 @@ def test_every_rule_has_words_and_says_where_it_comes_from() -> None:
         known = facts.facts_of(name)
         for rule in (*known.nulls, *known.rules) if known is not None else ():
             assert rule.text()
+            if isinstance(rule, facts.Fact):  # and of a call that breaks it, here of one in which all is null
+                assert wording.broken(rule.condition, rule.when, Nothing())
             assert rule.origin == DOCUMENT or rule.origin.rpartition(":")[2].isdigit(), (name, rule)
+
+
+class Nothing(dict[str, Any]):
+    """A call without an argument, whatever is looked up in it."""
+
+    def __missing__(self, name: str) -> None:
+        return None
 
 
 @pytest.mark.parametrize("name", random.Random(12).sample(sorted(operators()), 60))

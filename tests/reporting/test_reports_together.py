@@ -10,9 +10,11 @@ import pytest
 
 from ascend_opcli.model import Case
 from ascend_opcli.reporting.files import write_text
-from ascend_opcli.reporting.formats import FORMATS
+from ascend_opcli.reporting.formats import OF_RUN
 from tests.conftest import CaseFile, Opcli
 from tests.reporting.made_up import every_word, finished, hostile, result
+
+FORMATS = {each.name: each.render for each in OF_RUN}
 
 PASSING = (
     "op: logit_grad\ncases: [{name: a, dtype: float32, shape: [4]}, {name: b, dtype: float16, shape: [4]}]\n"

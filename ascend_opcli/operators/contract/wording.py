@@ -165,8 +165,8 @@ def _broken(found: Condition, arguments: Arguments) -> str:
     if word == "shape_of":
         own, wanted = _shown(["shape", found[1]], arguments), _shown(found[2], arguments)
         return f"{_name(found[1])} has the shape {own}, {term(found[2])} is {wanted}"
-    if word in ("in", "notin"):
-        accepted = "accepted" if word == "in" else "not accepted"
+    if word in ("in", "notin", "in_terms"):
+        accepted = "not accepted" if word == "notin" else "accepted"
         return f"{_subject(found[1])} {_shown(found[1], arguments)}, {accepted} {_are(found[2])}"
     if word in ("<=", ">=") and isinstance(found[1], list) and found[1][0] == "rank" and _plain(found[2]):
         bound = f"at most {found[2]} is accepted" if word == "<=" else f"at least {found[2]} is needed"

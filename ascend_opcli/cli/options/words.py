@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""The words that an option takes."""
 
 from __future__ import annotations
 
@@ -23,6 +23,21 @@ class Via(str, Enum):
     IR = "ir"
 
 
+class Tensors(str, Enum):
+    """What a Python candidate is handed."""
+
+    NUMPY = "numpy"
+    TORCH = "torch"
+    NPU = "npu"
+
+
+class FileFormat(str, Enum):
+    """How tensors are written for another program."""
+
+    NPY = "npy"
+    BIN = "bin"
+
+
 class Language(str, Enum):
     """The language of a report that is written for people to hand in."""
 
@@ -39,9 +54,6 @@ class Product(str, Enum):
     ATLAS_200I_500_A2 = "atlas_200i_500_a2"
     ATLAS_INFERENCE = "atlas_inference"
     ATLAS_TRAINING = "atlas_training"
-
-
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
 Signatures = Annotated[
