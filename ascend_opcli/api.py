@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.errors import UsageError, did_you_mean
-from ascend_opcli.model import OutputReport, Result, StandardChoice, Word
+from ascend_opcli.model import OutputReport, Result, StandardChoice, VerdictKind
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import name_of
 from ascend_opcli.tensors.saved import of_tensor
@@ -179,7 +179,7 @@ def run_case(
         rerun=backend != "auto",
     )
     result = one_case(path, Wanted(backend, device, timeout=timeout), settings, "run_case")
-    if check and result.verdict.word in (Word.FAIL, Word.ERROR):
+    if check and result.verdict.word in (VerdictKind.FAIL, VerdictKind.ERROR):
         from ascend_opcli.reporting.details import detail_lines
 
         raise AssertionError("\n".join(detail_lines(result)))

@@ -230,7 +230,7 @@ class Tensor:
     storage: np.ndarray
 
 
-Bound = Tensor | tuple[Tensor, ...] | Attribute | None
+BoundArgument = Tensor | tuple[Tensor, ...] | Attribute | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +243,7 @@ class Call:
 
     operator: str
     product: str
-    arguments: Mapping[str, Bound]
+    arguments: Mapping[str, BoundArgument]
     outputs: Mapping[str, TensorSpec | tuple[TensorSpec, ...] | None]
     inputs_sha256: str
 
@@ -255,7 +255,7 @@ class Outcome:
     ``message`` is the operator's error text, or the rule that the host's contract names. ``findings`` are
     faults of the operator beside its status and numbers, a sentence each. ``skip`` says why nothing can be
     said about this call here, ``error`` that the surroundings failed. ``written`` marks, by output, the
-    elements that no longer hold the poison, where some do. ``voice`` is what the kernel printed, ``log`` the
+    elements that no longer hold the poison, where some do. ``captured_output`` is what the kernel printed, ``log`` the
     ERROR lines of the plog, ``served_by`` the library that held the entry points. ``again`` is what other calls of
     the operator were found to do.
     """
@@ -270,7 +270,7 @@ class Outcome:
     skip: str = ""
     error: str = ""
     written: Mapping[str, np.ndarray] = field(default_factory=dict)
-    voice: str = ""
+    captured_output: str = ""
     log: tuple[str, ...] = ()
     served_by: str = ""
     again: tuple[Again, ...] = ()
@@ -297,8 +297,8 @@ class Again:
 # --- judgement ----------------------------------------------------------------------------------------------
 
 
-class Word(str, Enum):
-    """The word of a verdict. KNOWN counts as skipped."""
+class VerdictKind(str, Enum):
+    """What a verdict says. KNOWN counts as skipped."""
 
     PASS = "PASS"
     FAIL = "FAIL"
@@ -424,7 +424,7 @@ class Verdict:
     ``unjudged`` names outputs that were there beside judged ones and were not judged.
     """
 
-    word: Word
+    word: VerdictKind
     reason: str = ""
     outputs: tuple[OutputReport, ...] = ()
     notes: tuple[str, ...] = ()
@@ -452,7 +452,7 @@ class Result:
     status: int | None = None
     phase: Phase | None = None
     message: str = ""
-    voice: str = ""
+    captured_output: str = ""
     log: tuple[str, ...] = ()
     served_by: str = ""
     inputs_sha256: str = ""
@@ -461,7 +461,7 @@ class Result:
 
     def __bool__(self) -> bool:
         """Whether the verdict is PASS: ``assert run_case(...)`` means what it says."""
-        return self.verdict.word is Word.PASS
+        return self.verdict.word is VerdictKind.PASS
 
 
 # --- timing -------------------------------------------------------------------------------------------------

@@ -165,7 +165,7 @@ class CaseItem(pytest.Item):
     def setup(self) -> None:
         """Run the case. It is run here because pytest calls an error what goes wrong before the test itself."""
         from ascend_opcli.errors import OpcliError, visible
-        from ascend_opcli.model import Word
+        from ascend_opcli.model import VerdictKind
         from ascend_opcli.reporting.details import detail_lines
 
         self._result, self.reason = None, ""
@@ -181,14 +181,14 @@ class CaseItem(pytest.Item):
         self.user_properties[:] = [p for p in self.user_properties if p[0] != BACKEND]
         self.user_properties.append((BACKEND, result.backend))
         self.reason = visible(result.verdict.reason)
-        if result.verdict.word is Word.ERROR:
+        if result.verdict.word is VerdictKind.ERROR:
             pytest.fail("\n".join(detail_lines(result)), pytrace=False)
         self._result = result
 
     def runtest(self) -> None:
         """Say what became of it."""
         from ascend_opcli.errors import visible
-        from ascend_opcli.model import Word
+        from ascend_opcli.model import VerdictKind
         from ascend_opcli.reporting.details import detail_lines
         from ascend_opcli.reporting.wording import note_text
 
@@ -197,15 +197,15 @@ class CaseItem(pytest.Item):
             pytest.fail(f"{self.case.id} was not run", pytrace=False)
         word, reason = result.verdict.word, self.reason
         said = [text for text in (note_text(result), *result.verdict.notes) if text]
-        if said and word is Word.PASS:  # elsewhere they are part of what is said
+        if said and word is VerdictKind.PASS:  # elsewhere they are part of what is said
             self.add_report_section("call", "opcli", visible("\n".join(said)))
-        if word is Word.SKIP:
+        if word is VerdictKind.SKIP:
             skipped = pytest.skip.Exception(reason)
             skipped._use_item_location = True  # the line of the case, not this one
             raise skipped
-        if word is Word.KNOWN and not self.config.option.runxfail:
+        if word is VerdictKind.KNOWN and not self.config.option.runxfail:
             pytest.xfail(reason)
-        if word in (Word.FAIL, Word.KNOWN):
+        if word in (VerdictKind.FAIL, VerdictKind.KNOWN):
             pytest.fail("\n".join(detail_lines(result)), pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int, str]:

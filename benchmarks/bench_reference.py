@@ -39,7 +39,9 @@ def main() -> None:
         ("threshold_backward", ["threshold=0.5"]),
     ):
         operator = find(name)
-        whole = dataclasses.replace(operator, elementwise=False, branches=None, divergences=(), either=None)
+        whole = dataclasses.replace(
+            operator, elementwise=False, branches=None, divergences=(), ambiguous=None
+        )
         options = Options(name, "float32", str(asked.elements), attrs=attributes)
         call = make_call(parse(options, check_standard=check_for), operator.signature, "atlas_a2")
         blocks = seconds(lambda: golden(operator, call), asked.rounds)  # noqa: B023

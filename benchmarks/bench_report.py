@@ -34,8 +34,8 @@ from ascend_opcli.model import (
     TensorSpec,
     Timings,
     Verdict,
+    VerdictKind,
     Where,
-    Word,
 )
 from ascend_opcli.reporting import terminal
 from ascend_opcli.reporting.files import write_text
@@ -93,7 +93,7 @@ def made_up(number: int, *, failing: bool) -> Result:
         branches=(Branch("inside", count), Branch("outside", 0)),
         floor=0.18,
     )
-    word = Word.FAIL if failing else Word.PASS
+    word = VerdictKind.FAIL if failing else VerdictKind.PASS
     return Result(
         case,
         "atlas_a2",

@@ -25,11 +25,11 @@ from ascend_opcli.casefile.discover import find
 from ascend_opcli.casefile.open import load_file
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.execution.runner import Settings, run_cases
-from ascend_opcli.model import Case, Result, TensorSpec, Word
-from ascend_opcli.reporting.foreign import reason_kind
+from ascend_opcli.model import Case, Result, TensorSpec, VerdictKind
+from ascend_opcli.reporting.imported_files import reason_kind
 from ascend_opcli.verification.standards.choice import check_for
 
-JUDGED = (Word.PASS, Word.FAIL)
+JUDGED = (VerdictKind.PASS, VerdictKind.FAIL)
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Figures:
         word = result.verdict.word
         self.words[word.value] += 1
         self.operators.setdefault(result.case.operator, Counter())[word.value] += 1
-        if word is not Word.PASS:
+        if word is not VerdictKind.PASS:
             self.reasons[f"{word.value}: {reason_kind(result.verdict.reason)}"] += 1
 
     def lines(self) -> Iterator[str]:
@@ -71,7 +71,7 @@ class Figures:
         yield f"  judged            {self.judged:,}  {self.judged / self.cases:.1%}"
         if self.large:
             yield f"  left out for size {self.large:,}"
-        words = ", ".join(f"{self.words[w.value]:,} {w.value}" for w in Word if self.words[w.value])
+        words = ", ".join(f"{self.words[w.value]:,} {w.value}" for w in VerdictKind if self.words[w.value])
         yield f"  run               {ran:,}: {words}"
         rate = ran / (self.read_seconds + self.run_seconds)
         yield f"  time              read {self.read_seconds:.1f} s, run {self.run_seconds:.1f} s: {rate:,.0f} cases/s"

@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from ascend_opcli.casefile.new.text import Suite, new_file
 from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import UsageError
+from ascend_opcli.execution.host_check import host_failure
 from ascend_opcli.execution.runner import Settings, run_cases
-from ascend_opcli.execution.tried import host_failure
 from ascend_opcli.model import Result
 from ascend_opcli.operators.catalog import operators
 from ascend_opcli.operators.operator import Operator

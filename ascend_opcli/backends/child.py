@@ -125,7 +125,7 @@ class Child:
         self.dropped = False
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
-        self._voice = folder / "voice"
+        self._output_file = folder / "output"
         self._count = 0
         self.limit: int | None = None
 
@@ -138,17 +138,17 @@ class Child:
         """Start it; what it says of itself. Raises SurroundingsError where it cannot start."""
         self._count += 1
         ours, theirs = Pipe()
-        self._voice = self._folder / f"voice-{self._count}"
+        self._output_file = self._folder / f"output-{self._count}"
         guard = ["ascend_opcli.backends.guard", str(self._folder)] if self._guarded else []
         command = [sys.executable, "-m", *guard, self._module, str(theirs.fileno()), *arguments]
         path = os.pathsep.join(p for p in sys.path if p)
         # Appended to: what has been read is cut off, and the file stays small.
-        with theirs, self._voice.open("ab") as voice:
+        with theirs, self._output_file.open("ab") as stream:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
-                stdout=voice,
-                stderr=voice,
+                stdout=stream,
+                stderr=stream,
                 env={**environment, "PYTHONPATH": path},
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # Ctrl-C is the parent's to handle
@@ -246,15 +246,15 @@ class Child:
     @property
     def has_voice(self) -> bool:
         """Whether the file that holds what it prints is there."""
-        return self._voice.exists()
+        return self._output_file.exists()
 
     # --- what it said ------------------------------------------------------------------------------------
 
-    def new_voice(self) -> str:
+    def new_output(self) -> str:
         """What it printed since the last time."""
         try:
-            text = printed(self._voice)
-            os.truncate(self._voice, 0)
+            text = printed(self._output_file)
+            os.truncate(self._output_file, 0)
         except FileNotFoundError:  # foreign code may remove what it likes
             return ""
         if self._live and text:
@@ -262,7 +262,7 @@ class Child:
         return text
 
     def _last_words(self) -> str:
-        lines = [line for line in self.new_voice().splitlines() if line.strip()]
+        lines = [line for line in self.new_output().splitlines() if line.strip()]
         return f" ({lines[-1].strip()})" if lines else ""
 
 

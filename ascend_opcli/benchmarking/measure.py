@@ -27,7 +27,7 @@ from ascend_opcli.model import (
     Tensor,
     Timed,
     Verdict,
-    Word,
+    VerdictKind,
 )
 from ascend_opcli.operators import cost
 from ascend_opcli.operators.operator import Operator
@@ -373,12 +373,12 @@ def _judged(case: Case, operator: Operator, call: Call, outcome: Outcome, today:
     if verdict is None:
         truth = golden(operator, call) if operator.reference is not None else None
         verdict = judge_outputs(case, operator, call, outcome, truth)
-    if verdict.word is Word.SKIP:
+    if verdict.word is VerdictKind.SKIP:
         return _Judged(notes=(f"the result was not judged: {verdict.reason}",), checked=False)
-    if verdict.word is Word.FAIL:
+    if verdict.word is VerdictKind.FAIL:
         verdict = dataclasses.replace(verdict, reason=f"a wrong result has no time: {verdict.reason}")
     marked = apply_known_issue(case, verdict, today)
-    if marked.word is Word.PASS:
+    if marked.word is VerdictKind.PASS:
         left = (f"not judged: {', '.join(verdict.unjudged)}",) if verdict.unjudged else ()
         return _Judged(notes=(*left, *marked.notes[len(verdict.notes) :]))
     return _Judged(_timed(marked), marked.reason)
@@ -387,7 +387,7 @@ def _judged(case: Case, operator: Operator, call: Call, outcome: Outcome, today:
 def _why(case: Case, outcome: Outcome, today: datetime.date) -> tuple[Timed, str]:
     """The word and reason of a call that was skipped, refused, crashed or could not be made."""
     verdict = judge_status(case, outcome)
-    if verdict is None or verdict.word is Word.PASS:
+    if verdict is None or verdict.word is VerdictKind.PASS:
         return Timed.ERROR, "the call gave neither a time nor a reason"
     verdict = apply_known_issue(case, verdict, today)
     return _timed(verdict), verdict.reason
@@ -395,7 +395,7 @@ def _why(case: Case, outcome: Outcome, today: datetime.date) -> tuple[Timed, str
 
 def _timed(verdict: Verdict) -> Timed:
     """The word of a timing that gave no time."""
-    words = {Word.SKIP: Timed.SKIP, Word.KNOWN: Timed.SKIP, Word.ERROR: Timed.ERROR}
+    words = {VerdictKind.SKIP: Timed.SKIP, VerdictKind.KNOWN: Timed.SKIP, VerdictKind.ERROR: Timed.ERROR}
     return words.get(verdict.word, Timed.FAIL)
 
 

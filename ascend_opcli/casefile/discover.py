@@ -149,9 +149,9 @@ def recognised(path: str) -> bool:
     """Whether a named file is a case file: a .json or .csv where its content is of a known format, else every one."""
     if not path.lower().endswith(FOREIGN):
         return True
-    from ascend_opcli.casefile.files import foreign  # YAML does without it
+    from ascend_opcli.casefile.files import case_formats  # YAML does without it
 
-    return foreign.recognise(path) is not None
+    return case_formats.recognise(path) is not None
 
 
 def pick(file: CaseFile, picks: Sequence[str]) -> tuple[Case, ...]:

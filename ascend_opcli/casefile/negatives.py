@@ -40,8 +40,8 @@ def negatives(operator: Operator, product: str = DEFAULT_PRODUCT) -> Iterator[Ca
         return
     for variation, status in refusals(operator, base.arguments, product):
         yield _vary(operator, base, variation, "refused", ExpectedStatus(status, Phase.ONE))
-    if operator.odd is not None:
-        for variation in operator.odd(base.arguments):
+    if operator.accepted_variations is not None:
+        for variation in operator.accepted_variations(base.arguments):
             yield _vary(operator, base, variation, "accepted", ExpectedStatus(0))
 
 

@@ -71,11 +71,11 @@ def _foreign(
     seed_default: int | None,
     declared: Declared | None,
 ) -> CaseFile:
-    from ascend_opcli.casefile.files import foreign  # YAML does without it
+    from ascend_opcli.casefile.files import case_formats  # YAML does without it
 
     chosen = _product(product_default)
     setting = Setting(path, Path(path).parent, check_standard, chosen, seed_default or 0, declared)
-    cases = foreign.load(path, setting)
+    cases = case_formats.load(path, setting)
     return CaseFile(path, tuple(dict.fromkeys(case.operator for case in cases)), cases)
 
 

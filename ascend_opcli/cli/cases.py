@@ -215,7 +215,7 @@ def new(
     """Write a new case file: commented, valid, ready to run."""
     from ascend_opcli.casefile.new.text import DEFAULT_ELEMENTS, Suite, new_file
     from ascend_opcli.casefile.new.write import declared, write
-    from ascend_opcli.execution.tried import host_failure
+    from ascend_opcli.execution.host_check import host_failure
 
     text = new_file(
         declared(operator, signature),

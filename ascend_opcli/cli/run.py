@@ -411,7 +411,7 @@ def _print(
 ) -> ExitCode:
     """The table and what it does not show."""
     from ascend_opcli.execution import plan as planning
-    from ascend_opcli.reporting import foreign, terminal
+    from ascend_opcli.reporting import imported_files, terminal
     from ascend_opcli.reporting.compare import side_by_side
     from ascend_opcli.reporting.wording import count_text
 
@@ -423,7 +423,7 @@ def _print(
     stream = sys.stderr if stdout_taken else sys.stdout
     terminal.print_results(run.results, stream, summary=lines, verbose=verbose)
     stream.writelines(line + "\n" for line in side_by_side(run.results))
-    stream.writelines(line + "\n" for line in foreign.lines(run.results))
+    stream.writelines(line + "\n" for line in imported_files.lines(run.results))
     notes = list(planning.header_notes(plan, request.headers))
     if plan.aside:
         notes.append(f"{plan.aside} files in the folders are no case files")

@@ -54,7 +54,7 @@ class ByCandidate:
         if not outcome.outputs:
             return outcome
         notes = differs(operator, predict(operator, case.arguments, call.product), outcome)
-        said = _Said([*outcome.findings], [*outcome.notes, *notes], outcome.voice)
+        said = _Said([*outcome.findings], [*outcome.notes, *notes], outcome.captured_output)
         goldens = Goldens(operator)
         said.again += self._shortcuts.found(operator, case, call, outcome, goldens)
         again = _Again(self._candidate, operator, case, call, outcome, self._standard, goldens)
@@ -63,7 +63,7 @@ class ByCandidate:
             outcome,
             findings=tuple(said.findings),
             notes=tuple(said.notes),
-            voice=said.voice,
+            captured_output=said.captured_output,
             again=tuple(said.again),
         )
 
@@ -72,7 +72,7 @@ class ByCandidate:
 class _Said:
     findings: list[str]
     notes: list[str]
-    voice: str
+    captured_output: str
     again: list[Again] = dataclasses.field(default_factory=list)
 
     @property
@@ -122,14 +122,14 @@ class _Again:
 
     def _own(self, said: _Said) -> None:
         ran = self._candidate.run(self._operator.signature, self._case, self._call)
-        said.voice += ran.outcome.voice
+        said.captured_output += ran.outcome.captured_output
         if self._failed(said, ran.outcome, "on a second call"):
             return
         self._judge(said, self._call, ran.outcome, "on a second call with the same inputs")
 
     def _other(self, said: _Said, other: Call, way: Way) -> None:
         outcome = self._ask(other, way)
-        said.voice += outcome.voice
+        said.captured_output += outcome.captured_output
         invented = way is Way.REVERSED
         if self._failed(said, outcome, f"on {INVENTED}" if invented else "on other inputs", doubt=invented):
             return

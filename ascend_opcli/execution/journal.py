@@ -17,10 +17,10 @@ from pathlib import Path
 
 from ascend_opcli.casefile.inline import PATH as COMMAND_LINE
 from ascend_opcli.casefile.loader import STDIN
-from ascend_opcli.model import Case, Result, Word
+from ascend_opcli.model import Case, Result, VerdictKind
 
 MAX_BYTES = 2**24
-FAILED = (Word.FAIL, Word.ERROR)
+FAILED = (VerdictKind.FAIL, VerdictKind.ERROR)
 
 _FORMAT = "opcli.last-failed/1"
 # Text that came another way may be another text next time.

@@ -18,7 +18,7 @@ from ascend_opcli.execution.memory import available_bytes, too_large
 from ascend_opcli.execution.target import product_of, running_cann
 from ascend_opcli.execution.written import Given
 from ascend_opcli.expression.language import memory_bound
-from ascend_opcli.model import Call, Case, Outcome, Result, StandardChoice, Timings, Verdict, Word
+from ascend_opcli.model import Call, Case, Outcome, Result, StandardChoice, Timings, Verdict, VerdictKind
 from ascend_opcli.operators.contract.phase_one import Refusal, predict
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
@@ -105,7 +105,7 @@ def run_case(
     if case.got and not settings.rerun:
         executor = given or Given()
     product = product_of(case, executor, settings.product)
-    result = Result(case, product, executor.name, Verdict(Word.SKIP))
+    result = Result(case, product, executor.name, Verdict(VerdictKind.SKIP))
     made: _Made | None = None
     cann = settings.cann
     if cann is None and case.only is not None and case.only.cann is not None:
@@ -124,24 +124,26 @@ def run_case(
                 result, made = _run(case, settings, executor, result, earlier)
         except MemoryError as error:
             result = dataclasses.replace(
-                result, verdict=Verdict(Word.SKIP, f"does not fit in memory: {error}")
+                result, verdict=Verdict(VerdictKind.SKIP, f"does not fit in memory: {error}")
             )
         except UndefinedResult as error:
             result = dataclasses.replace(
-                result, verdict=Verdict(Word.SKIP, f"cannot judge: the result is not defined: {error}")
+                result, verdict=Verdict(VerdictKind.SKIP, f"cannot judge: the result is not defined: {error}")
             )
         except DataFailure as error:
-            result = dataclasses.replace(result, verdict=Verdict(Word.SKIP, f"cannot judge: {error}"))
+            result = dataclasses.replace(result, verdict=Verdict(VerdictKind.SKIP, f"cannot judge: {error}"))
         except (ReferenceFailure, _Damaged) as error:
-            result = dataclasses.replace(result, verdict=Verdict(Word.ERROR, " ".join(str(error).split())))
+            result = dataclasses.replace(
+                result, verdict=Verdict(VerdictKind.ERROR, " ".join(str(error).split()))
+            )
         except OpcliError:
             raise
         except Exception as error:
             # Whatever goes wrong with one case, the others are still run and reported.
             sentence = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            result = dataclasses.replace(result, verdict=Verdict(Word.ERROR, sentence))
+            result = dataclasses.replace(result, verdict=Verdict(VerdictKind.ERROR, sentence))
     else:
-        word = Word.ERROR if case.damaged and reason == case.skip else Word.SKIP
+        word = VerdictKind.ERROR if case.damaged and reason == case.skip else VerdictKind.SKIP
         result = dataclasses.replace(result, verdict=Verdict(word, reason))
     verdict = apply_known_issue(case, result.verdict, settings.today)
     if case.got and settings.rerun and made is not None:
@@ -151,7 +153,7 @@ def run_case(
     if made is not None and made[2].again:
         verdict = dataclasses.replace(verdict, notes=(*verdict.notes, *_other_calls(case, settings, made[2])))
         result = dataclasses.replace(result, verdict=verdict)
-    if settings.on_failure is None or made is None or verdict.word is not Word.FAIL:
+    if settings.on_failure is None or made is None or verdict.word is not VerdictKind.FAIL:
         return result
     note = settings.on_failure(Failure(result, *made))
     return dataclasses.replace(result, verdict=dataclasses.replace(verdict, notes=(*verdict.notes, note)))
@@ -195,7 +197,7 @@ def _run(
     elsewhere = obstacle_of_way(operator, case, executor.name, blank.product)
     elsewhere = elsewhere or _only_elsewhere(case, operator, blank.product)
     if elsewhere is not None:
-        return dataclasses.replace(blank, verdict=Verdict(Word.SKIP, elsewhere)), None
+        return dataclasses.replace(blank, verdict=Verdict(VerdictKind.SKIP, elsewhere)), None
     clock = _Clock()
     lack = too_large(case, settings.memory_limit)
     refused = executor.refuse(operator, case, blank.product)
@@ -209,7 +211,7 @@ def _run(
         )
         if why is not None:
             reason = f"{lack}; it cannot be run in blocks: {why}"
-            return dataclasses.replace(blank, verdict=Verdict(Word.SKIP, reason)), None
+            return dataclasses.replace(blank, verdict=Verdict(VerdictKind.SKIP, reason)), None
     with clock("generate"):
         if lack is not None:
             call = streamed_call(case, operator, blank.product)
@@ -260,7 +262,7 @@ def _run(
         status=outcome.status,
         phase=outcome.phase,
         message=outcome.message,
-        voice=outcome.voice,
+        captured_output=outcome.captured_output,
         log=outcome.log,
         served_by=outcome.served_by,
         inputs_sha256=call.inputs_sha256,
@@ -284,7 +286,9 @@ def _only_elsewhere(case: Case, operator: Operator, product: str) -> str | None:
 
 def _settled(case: Case, outcome: Outcome, blank: Result) -> Result:
     """The result of a call that is refused before it has any data."""
-    verdict = judge_status(case, outcome) or Verdict(Word.ERROR, "the call was neither run nor refused")
+    verdict = judge_status(case, outcome) or Verdict(
+        VerdictKind.ERROR, "the call was neither run nor refused"
+    )
     return dataclasses.replace(
         blank, verdict=verdict, status=outcome.status, phase=outcome.phase, message=outcome.message
     )

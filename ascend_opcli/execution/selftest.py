@@ -12,7 +12,7 @@ from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.execution.backend import OnDevice
 from ascend_opcli.execution.runner import Settings, run_case
-from ascend_opcli.model import Call, Case, Outcome, Result, Word
+from ascend_opcli.model import Call, Case, Outcome, Result, VerdictKind
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
 from ascend_opcli.reference.resolve import operator_of
@@ -130,8 +130,8 @@ class _Tested:
 
     def _examples(self) -> Checked:
         results = [run_case(case, Settings(), self._executor) for case in self._documented]
-        wrong = [r for r in results if r.verdict.word is Word.FAIL]
-        open_ = [r for r in results if r.verdict.word not in (Word.FAIL, Word.PASS)]
+        wrong = [r for r in results if r.verdict.word is VerdictKind.FAIL]
+        open_ = [r for r in results if r.verdict.word not in (VerdictKind.FAIL, VerdictKind.PASS)]
         if wrong or open_:
             return Checked(
                 DOCUMENTED, DIFFERS if wrong else NOT_CHECKED, "as_is", {"what": _said(wrong or open_)}
@@ -140,9 +140,9 @@ class _Tested:
 
     def _plant(self) -> Checked:
         whole, short = (run_case(self._copy, Settings(), _Copying(self._device, n)) for n in (0, 1))
-        if whole.verdict.word is not Word.PASS:
+        if whole.verdict.word is not VerdictKind.PASS:
             return Checked(PLANTED, DIFFERS, "whole", {"what": _said([whole])})
-        found = short.verdict.word is Word.FAIL and "WRITTEN" in short.verdict.reason
+        found = short.verdict.word is VerdictKind.FAIL and "WRITTEN" in short.verdict.reason
         values = {"word": short.verdict.word.value, "what": short.verdict.reason.split(";")[0]}
         return Checked(PLANTED, HOLDS if found else DIFFERS, PLANTED if found else "not_found", values)
 

@@ -148,20 +148,20 @@ def wrong_outputs(
     for name in known:
         plain = Held(name, got[name], wanted[name], "")
         own = [h for h in choices if h.output == name]
-        either = truth.either if operator.either_of in (None, name) and not own else None
-        if not all(_right(h, specs[name], operator, either) for h in own or [plain]):
+        ambiguous = truth.ambiguous if operator.ambiguous_output in (None, name) and not own else None
+        if not all(_right(h, specs[name], operator, ambiguous) for h in own or [plain]):
             wrong.append(name)
     return wrong
 
 
 def _right(
-    h: Held, spec: TensorSpec, operator: Operator, either: tuple[np.ndarray, np.ndarray] | None
+    h: Held, spec: TensorSpec, operator: Operator, ambiguous: tuple[np.ndarray, np.ndarray] | None
 ) -> bool:
     # By the dtype's own rule: whether a wide tolerance would let it pass is another question.
     dtype = h.dtype or spec.dtype
     drawn = operator.standard == "random" and not h.name
     choice = StandardChoice("random") if drawn else default_for(dtype)
-    return judge_output(h.output, h.got, h.wanted, dtype=dtype, choice=choice, either=either).passed
+    return judge_output(h.output, h.got, h.wanted, dtype=dtype, choice=choice, ambiguous=ambiguous).passed
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:

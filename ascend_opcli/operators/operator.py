@@ -67,26 +67,27 @@ class Operator:
 
     ``reference`` is called with the inputs by aclnn name and the attributes as keywords, floats in the dtype
     of the run (float64 for the golden, ``compute`` for the host result), integers as they are, attributes as
-    NumPy scalars of the dtype in ``held``; it returns an array or a tuple in output order, with None in place of an
-    output of which nobody has said what it holds in such a call, a masked array where that is so of some elements.
-    Where it has a keyword ``kernel_dtype`` it is told the dtype that ``rounds_to`` gives, by ``dtypes`` the dtype
-    words of the tensors as they were before the run widened them, by ``serves`` whether this run gives the ``golden``
-    (float64) or the ``host`` result (compute dtype), by ``run_dtype`` that dtype, and by ``call`` the whole call.
+    NumPy scalars of the dtype in ``attribute_dtypes``; it returns an array or a tuple in output order, with None in
+    place of an output of which nobody has said what it holds in such a call, a masked array where that is so of some
+    elements. Where it has a keyword ``kernel_dtype`` it is told the dtype that ``rounds_to`` gives, by ``dtypes``
+    the dtype words of the tensors as they were before the run widened them, by ``serves`` whether this run gives the
+    ``golden`` (float64) or the ``host`` result (compute dtype), by ``run_dtype`` that dtype, and by ``call`` the
+    whole call.
 
     ``rounds_to`` is the dtype in which the kernel writes before a cast to the output's own dtype, where that
-    can differ. ``branches`` maps the same arguments to named masks. ``either`` returns a mask of elements
+    can differ. ``branches`` maps the same arguments to named masks. ``ambiguous`` returns a mask of elements
     for which both sides of a threshold are right, and the values of the other side; they are those of the output
-    ``either_of``, of every output where that is None. ``holds`` says what must hold of outputs that are defined up to a
-    choice: it is told what the reference is, by ``got`` the outputs of a call and by ``golden`` those of the reference,
-    and gives a :class:`.declare.choices.Held` for each thing. ``flat_like`` names inputs that the kernel reads as flat
-    memory of another's size. ``sample_shape`` and ``sample_attributes``
+    ``ambiguous_output``, of every output where that is None. ``holds`` says what must hold of outputs that are
+    defined up to a choice: it is told what the reference is, by ``got`` the outputs of a call and by ``golden``
+    those of the reference, and gives a :class:`.declare.choices.Held` for each thing. ``flat_like`` names inputs
+    that the kernel reads as flat memory of another's size. ``sample_shape`` and ``sample_attributes``
     make an ordinary call of it. ``formats`` are those that the documents list for a tensor. ``operations`` and
     ``moved`` count what a call does and the bytes that it touches, where :mod:`cost` cannot know. ``generic`` marks a
     contract made of the documents' lists alone. ``custom`` marks an operator that nobody has documented,
     ``declared`` one whose signature came from a prototype and is not the catalog's. ``own`` says where a reference
     that is not built in comes from, ``remarks`` what a report should say of it. ``open_outputs``: nobody has said
-    which shape outputs have, so that they take that of the reference's result. ``absent`` are outputs that are the null
-    pointer where a case leaves them out.
+    which shape outputs have, so that they take that of the reference's result. ``absent`` are outputs that are the
+    null pointer where a case leaves them out.
     """
 
     name: str
@@ -99,7 +100,7 @@ class Operator:
     contract: Sequence[Rule] = ()
     unchecked: tuple[Unchecked, ...] = ()
     defaults: Mapping[str, Default] = field(default_factory=dict)
-    held: Mapping[str, str] = field(default_factory=dict)
+    attribute_dtypes: Mapping[str, str] = field(default_factory=dict)
     outputs: Mapping[str, OutputRule] = field(default_factory=dict)
     formats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     short: Mapping[str, TensorRule] = field(default_factory=dict)
@@ -108,12 +109,12 @@ class Operator:
     elementwise: bool = False
     rounds_to: Callable[[Mapping[str, str | None]], str | None] | None = None
     branches: Callable[..., dict[str, np.ndarray]] | None = None
-    either: Callable[..., tuple[np.ndarray, np.ndarray] | None] | None = None
-    either_of: str | None = None
+    ambiguous: Callable[..., tuple[np.ndarray, np.ndarray] | None] | None = None
+    ambiguous_output: str | None = None
     holds: Callable[..., Any] | None = None
     flat_like: Mapping[str, str] = field(default_factory=dict)
     divergences: tuple[Divergence, ...] = ()
-    odd: Callable[[Arguments], list[Variation]] | None = None
+    accepted_variations: Callable[[Arguments], list[Variation]] | None = None
     standard: str | None = None
     sample_shape: Shape = (2, 3, 4)
     sample_attributes: Mapping[str, bool | int | float | str] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from ascend_opcli.model import (
-    Bound,
+    BoundArgument,
     Call,
     Case,
     Derived,
@@ -98,7 +98,7 @@ def streamed_call(case: Case, operator: Operator, product: str) -> Call:
     tensors = {p.name: s for p in signature.params if isinstance(s := case.arguments[p.name], TensorSpec)}
     shape = _broadcast(operator, tensors)
     assert shape is not None
-    arguments: dict[str, Bound] = {}
+    arguments: dict[str, BoundArgument] = {}
     outputs: dict[str, TensorSpec | tuple[TensorSpec, ...] | None] = {}
     for param in signature.params:
         argument = case.arguments[param.name]
@@ -111,7 +111,7 @@ def streamed_call(case: Case, operator: Operator, product: str) -> Call:
             made = make_tensor if whole else _streamed
             arguments[param.name] = made(param.name, argument, case.seed)
         else:
-            arguments[param.name] = cast(Bound, argument)
+            arguments[param.name] = cast(BoundArgument, argument)
     return Call(case.operator, product, arguments, outputs, inputs_sha256(arguments))
 
 
@@ -146,7 +146,7 @@ def streamed_golden(operator: Operator, call: Call) -> Golden:
                 if start == position == 0:
                     notes.look_at(results.run.raw(block), results.names, call)
     remarks = (*operator.remarks, *notes.narrow, *unread_by(operator, call))
-    return Golden(results.outputs(), notes.branches, notes.either(), notes.touched(), remarks)
+    return Golden(results.outputs(), notes.branches, notes.ambiguous(), notes.touched(), remarks)
 
 
 class _Results:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from ascend_opcli.model import Argument, Attribute, Bound, Call, Case, Derived, Tensor, TensorSpec
+from ascend_opcli.model import Argument, Attribute, BoundArgument, Call, Case, Derived, Tensor, TensorSpec
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.signature import Param, Signature
 from ascend_opcli.reference.derived import bind, order
@@ -23,7 +23,7 @@ def make_call(case: Case, signature: Signature, product: str) -> Call:
 
     Raises DataFailure where derived data cannot be made.
     """
-    arguments: dict[str, Bound] = {}
+    arguments: dict[str, BoundArgument] = {}
     later = order(case.arguments, signature)
     outputs: dict[str, TensorSpec | tuple[TensorSpec, ...] | None] = {}
     for param in signature.params:
@@ -38,7 +38,9 @@ def make_call(case: Case, signature: Signature, product: str) -> Call:
     return Call(case.operator, product, arguments, outputs, inputs_sha256(arguments))
 
 
-def with_derived(case: Case, bound: Mapping[str, Bound], signature: Signature) -> dict[str, Bound]:
+def with_derived(
+    case: Case, bound: Mapping[str, BoundArgument], signature: Signature
+) -> dict[str, BoundArgument]:
     """The arguments, those with derived data made anew of the others. Raises DataFailure."""
     arguments = dict(bound)
     for name in order(case.arguments, signature):
@@ -47,8 +49,8 @@ def with_derived(case: Case, bound: Mapping[str, Bound], signature: Signature) -
 
 
 def _derive(
-    name: str, argument: Argument, seed: int, bound: Mapping[str, Bound], signature: Signature
-) -> Bound:
+    name: str, argument: Argument, seed: int, bound: Mapping[str, BoundArgument], signature: Signature
+) -> BoundArgument:
     """A tensor, or a list of which one member at least, whose data come of other parameters."""
 
     def one(own: str, spec: TensorSpec) -> Tensor:
@@ -62,7 +64,9 @@ def _derive(
     return one(name, argument)
 
 
-def _bind(name: str, argument: TensorSpec | tuple[TensorSpec, ...] | Attribute | None, seed: int) -> Bound:
+def _bind(
+    name: str, argument: TensorSpec | tuple[TensorSpec, ...] | Attribute | None, seed: int
+) -> BoundArgument:
     if isinstance(argument, TensorSpec):
         return make_tensor(name, argument, seed)
     if isinstance(argument, tuple):

@@ -18,7 +18,16 @@ from ascend_opcli.expression.functions import FUNCTIONS, Function
 from ascend_opcli.expression.functions import distinct as distinct_values
 from ascend_opcli.expression.language import Expression, compile_expression
 from ascend_opcli.expression.shapes import Described, Unknown, shape_of
-from ascend_opcli.model import Argument, Attribute, Bound, Derived, Generator, Shape, Tensor, TensorSpec
+from ascend_opcli.model import (
+    Argument,
+    Attribute,
+    BoundArgument,
+    Derived,
+    Generator,
+    Shape,
+    Tensor,
+    TensorSpec,
+)
 from ascend_opcli.operators.signature import Signature
 from ascend_opcli.tensors import data, layout
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
@@ -119,7 +128,9 @@ def _fits(made: Shape, shape: Shape) -> bool:
 # --- values ---------------------------------------------------------------------------------------------------
 
 
-def bind(name: str, spec: TensorSpec, seed: int, bound: Mapping[str, Bound], signature: Signature) -> Tensor:
+def bind(
+    name: str, spec: TensorSpec, seed: int, bound: Mapping[str, BoundArgument], signature: Signature
+) -> Tensor:
     """The tensor of derived data, of parameters that are bound already.
 
     The expression sees floats as float64, its result is rounded to the tensor's dtype once. Raises DataFailure.
@@ -142,7 +153,7 @@ def bind(name: str, spec: TensorSpec, seed: int, bound: Mapping[str, Bound], sig
     return layout.place(flat, spec)
 
 
-def _value(bound: Bound) -> Any:
+def _value(bound: BoundArgument) -> Any:
     if isinstance(bound, tuple):
         return tuple(_value(item) for item in bound)
     if isinstance(bound, Attribute):

@@ -32,7 +32,7 @@ class Golden:
 
     ``outputs`` hold float64 (complex128) values not yet rounded to the output's dtype, or integers; one of which
     nobody has said what it holds in such a call is not among them.
-    ``branches`` count elements by branch. ``either`` gives flat indices of elements for which the other
+    ``branches`` count elements by branch. ``ambiguous`` gives flat indices of elements for which the other
     side's value is as right, with those values. ``divergences`` are those that the data touch, ``remarks`` what
     else a report should say of where the golden comes from. ``open`` marks, in the shape of an output, its elements of
     which nobody has said what they hold.
@@ -40,7 +40,7 @@ class Golden:
 
     outputs: Mapping[str, np.ndarray | tuple[np.ndarray, ...]]
     branches: Mapping[str, int] = field(default_factory=dict)
-    either: tuple[np.ndarray, np.ndarray] | None = None
+    ambiguous: tuple[np.ndarray, np.ndarray] | None = None
     divergences: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     open: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -52,7 +52,7 @@ def golden(operator: Operator, call: Call) -> Golden:
     notes = Notes(operator)
     outputs = _evaluate(operator, call, np.float64, notes)
     remarks = (*operator.remarks, *notes.narrow, *unread_by(operator, call))
-    return Golden(outputs, notes.branches, notes.either(), notes.touched(), remarks, notes.open)
+    return Golden(outputs, notes.branches, notes.ambiguous(), notes.touched(), remarks, notes.open)
 
 
 def host_result(operator: Operator, call: Call) -> Arrays:
@@ -317,7 +317,9 @@ def _attributes(operator: Operator, call: Call, run: Any) -> dict[str, Any]:
         values[f"exact_{param.name}"] = value
         if param.type == "aclScalar" and bound.dtype is not None and not isinstance(value, (str, tuple)):
             value = round_to(np.asarray([value]), bound.dtype)[0].item()
-        values[param.name] = _held(value, operator.held.get(param.name) or _OF_C.get(param.type), run)
+        values[param.name] = _held(
+            value, operator.attribute_dtypes.get(param.name) or _OF_C.get(param.type), run
+        )
     return values
 
 

@@ -83,8 +83,8 @@ class Notes:
         if self._operator.branches is not None:
             for name, mask in pick(self._operator.branches, values).items():
                 self.branches[name] = self.branches.get(name, 0) + int(np.count_nonzero(mask))
-        if self._operator.either is not None:
-            found = pick(self._operator.either, values)
+        if self._operator.ambiguous is not None:
+            found = pick(self._operator.ambiguous, values)
             if found is not None:
                 mask, others = (np.broadcast_to(np.asarray(f), found[0].shape).reshape(-1) for f in found)
                 indices = np.flatnonzero(mask)
@@ -96,7 +96,7 @@ class Notes:
                 self._open.remove(divergence)
                 self._touched.append(divergence.text)
 
-    def either(self) -> tuple[np.ndarray, np.ndarray] | None:
+    def ambiguous(self) -> tuple[np.ndarray, np.ndarray] | None:
         if not self._indices:
             return None
         return np.concatenate(self._indices), np.concatenate(self._others)

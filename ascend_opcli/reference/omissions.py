@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.expression.language import Expression
-from ascend_opcli.model import Attribute, Bound, Call, Shape, Tensor
+from ascend_opcli.model import Attribute, BoundArgument, Call, Shape, Tensor
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.evaluate import unshaped
 from ascend_opcli.reference.fitting import ReferenceFailure
@@ -305,7 +305,7 @@ class _Run:
         return layout.view(self._tensors[key])
 
     def _with(self, arrays: Mapping[tuple[str, int], np.ndarray], sizes: tuple[int, int] | None) -> Call:
-        arguments: dict[str, Bound] = dict(self._call.arguments)
+        arguments: dict[str, BoundArgument] = dict(self._call.arguments)
         for (name, number), array in arrays.items():
             tensor = _tensor(self._tensors[name, number], array)
             bound = arguments[name]

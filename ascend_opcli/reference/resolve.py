@@ -49,10 +49,10 @@ def resolve(name: str, *, signature: str | None = None, reference: str | None = 
         reference=None,
         rounds_to=None,
         branches=None,
-        either=None,
+        ambiguous=None,
         flat_like={},
         elementwise=False,
-        held={},
+        attribute_dtypes={},
         divergences=(),
         own=reference,
         # Who has a reference of ours has rules for its outputs too.

@@ -11,7 +11,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ascend_opcli.model import OutputReport, Result, Word
+from ascend_opcli.model import OutputReport, Result, VerdictKind
 from ascend_opcli.reporting.coverage import Finding, State, attribute_texts, coverage, dtypes_text
 from ascend_opcli.reporting.escape import markdown, markdown_code
 from ascend_opcli.reporting.finished import FinishedRun
@@ -68,19 +68,19 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: int 
         yield "| " + " | ".join(row) + " |\n"
 
 
-_WORDS = (Word.PASS, Word.FAIL, Word.KNOWN, Word.ERROR, Word.SKIP)
+_WORDS = (VerdictKind.PASS, VerdictKind.FAIL, VerdictKind.KNOWN, VerdictKind.ERROR, VerdictKind.SKIP)
 
 
-def _rate(words: Counter[Word]) -> str:
-    judged = words[Word.PASS] + words[Word.FAIL] + words[Word.KNOWN]
-    return percent_text(words[Word.PASS], judged) if judged else "-"
+def _rate(words: Counter[VerdictKind]) -> str:
+    judged = words[VerdictKind.PASS] + words[VerdictKind.FAIL] + words[VerdictKind.KNOWN]
+    return percent_text(words[VerdictKind.PASS], judged) if judged else "-"
 
 
-def _counts(words: Counter[Word]) -> list[str]:
+def _counts(words: Counter[VerdictKind]) -> list[str]:
     return [f"{words.total():,}", *(f"{words[w]:,}" for w in _WORDS), _rate(words)]
 
 
-def _words(results: Iterable[Result]) -> Counter[Word]:
+def _words(results: Iterable[Result]) -> Counter[VerdictKind]:
     return Counter(r.verdict.word for r in results)
 
 
@@ -93,8 +93,8 @@ def _count_headings(text: Text) -> list[str]:
 
 def _conclusion(run: FinishedRun, compared: Sequence[Result], text: Text) -> Iterator[str]:
     words = run.summary.words
-    failed = words[Word.FAIL] + words[Word.KNOWN]
-    judged = failed + words[Word.PASS]
+    failed = words[VerdictKind.FAIL] + words[VerdictKind.KNOWN]
+    judged = failed + words[VerdictKind.PASS]
     yield f"\n## {text('conclusion')}\n\n"
     if not judged:
         yield f"- {text('none_judged')}\n"
@@ -102,7 +102,7 @@ def _conclusion(run: FinishedRun, compared: Sequence[Result], text: Text) -> Ite
         yield f"- {text('some_failed', failed=f'{failed:,}', judged=f'{judged:,}')}\n"
     else:
         yield f"- {text('all_passed')}\n"
-    unjudged = words[Word.SKIP] + words[Word.ERROR]
+    unjudged = words[VerdictKind.SKIP] + words[VerdictKind.ERROR]
     if unjudged:
         yield f"- {text('not_judged', count=f'{unjudged:,}')}\n"
     if run.summary.weak:
@@ -184,7 +184,7 @@ def _rates(results: Sequence[Result], text: Text) -> Iterator[str]:
     yield from _branches(results, text)
 
 
-_Groups = dict[tuple[str, ...], Counter[Word]]
+_Groups = dict[tuple[str, ...], Counter[VerdictKind]]
 
 
 def _grouped(results: Iterable[Result], keys: Callable[[Result], Iterable[tuple[str, ...]]]) -> _Groups:
@@ -203,8 +203,8 @@ def _rate_table(headings: Sequence[str], groups: _Groups, text: Text) -> Iterato
     yield from _left_out(left, text)
 
 
-def _failing(words: Counter[Word]) -> bool:
-    return bool(words[Word.FAIL] or words[Word.KNOWN])
+def _failing(words: Counter[VerdictKind]) -> bool:
+    return bool(words[VerdictKind.FAIL] or words[VerdictKind.KNOWN])
 
 
 def _bounded(groups: _Groups) -> tuple[_Groups, _Groups]:
@@ -303,7 +303,7 @@ def _coverage(results: Sequence[Result], operators: Sequence[str], text: Text) -
         judged = [
             r
             for r in results
-            if r.case.operator == operator and r.verdict.word not in (Word.SKIP, Word.ERROR)
+            if r.case.operator == operator and r.verdict.word not in (VerdictKind.SKIP, VerdictKind.ERROR)
         ]
         cases = [r.case for r in judged]
         if len(operators) > 1:
@@ -336,7 +336,7 @@ def _found(finding: Finding, text: Text) -> str:
 
 
 def _open(run: FinishedRun, text: Text) -> Iterator[str]:
-    rest = [r for r in run.failures_first() if r.verdict.word is not Word.PASS]
+    rest = [r for r in run.failures_first() if r.verdict.word is not VerdictKind.PASS]
     if not rest:
         return
     yield f"\n## {text('open')}\n"

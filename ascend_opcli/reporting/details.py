@@ -54,7 +54,7 @@ def _lines(result: Result, ascii_only: bool) -> Iterator[str]:
         yield f"  note: {note}"
     if result.served_by:
         yield f"  served by {result.served_by}"
-    yield from _quoted("printed during the call", result.voice)
+    yield from _quoted("printed during the call", result.captured_output)
     yield from _quoted("ERROR lines of the log", "\n".join(result.log))
     if result.repro:
         yield f"  repro: {result.repro}"
@@ -62,9 +62,9 @@ def _lines(result: Result, ascii_only: bool) -> Iterator[str]:
 
 def voice_lines(result: Result) -> Iterator[str]:
     """What the kernel printed in a case that did not fail."""
-    if result.voice.strip():
+    if result.captured_output.strip():
         yield result.case.id
-        yield from _quoted("printed during the call", result.voice)
+        yield from _quoted("printed during the call", result.captured_output)
 
 
 MAX_QUOTED = 40

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ascend_opcli.model import Result, Word
+from ascend_opcli.model import Result, VerdictKind
 from ascend_opcli.reporting.summary import Summary
 
-ORDER = (Word.FAIL, Word.ERROR, Word.KNOWN, Word.SKIP, Word.PASS)
+ORDER = (VerdictKind.FAIL, VerdictKind.ERROR, VerdictKind.KNOWN, VerdictKind.SKIP, VerdictKind.PASS)
 """Failures first."""
 
 
@@ -42,7 +42,12 @@ class FinishedRun:
 
     def failures(self) -> list[Result]:
         """What failed, FAIL before ERROR."""
-        return [r for word in (Word.FAIL, Word.ERROR) for r in self.results if r.verdict.word is word]
+        return [
+            r
+            for word in (VerdictKind.FAIL, VerdictKind.ERROR)
+            for r in self.results
+            if r.verdict.word is word
+        ]
 
     def failures_first(self) -> list[Result]:
         """Every result, by the gravity of its word, else in the order of the run."""

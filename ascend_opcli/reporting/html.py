@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ascend_opcli.errors import visible
-from ascend_opcli.model import Census, Element, OutputReport, Result, Word
+from ascend_opcli.model import Census, Element, OutputReport, Result, VerdictKind
 from ascend_opcli.reporting import pictures
 from ascend_opcli.reporting.details import census_text, floor_text, needed_text
 from ascend_opcli.reporting.escape import one_line, xml
@@ -108,13 +108,13 @@ def render(run: FinishedRun) -> Iterator[str]:
 
 
 def _title(run: FinishedRun) -> str:
-    failed = run.summary.words[Word.FAIL] + run.summary.words[Word.ERROR]
+    failed = run.summary.words[VerdictKind.FAIL] + run.summary.words[VerdictKind.ERROR]
     if not run.results:
         return "nothing was judged"
     return f"{failed:,} of {count_text(run.summary.total, 'case')} failed" if failed else "nothing failed"
 
 
-def _filter_style(word: Word) -> str:
+def _filter_style(word: VerdictKind) -> str:
     name = word.value
     return (
         f"#show-{name}:not(:checked)~main tr.{name}{{display:none}}"
@@ -135,7 +135,7 @@ def _head(run: FinishedRun, title: str) -> Iterator[str]:
     yield "</dl>\n"
 
 
-def _table(run: FinishedRun, words: list[Word]) -> Iterator[str]:
+def _table(run: FinishedRun, words: list[VerdictKind]) -> Iterator[str]:
     for word in words:
         yield (
             f'<input class="show" type="checkbox" id="show-{word.value}"'
@@ -200,8 +200,8 @@ def _failure(number: int, result: Result) -> Iterator[str]:
         yield f'<p class="soft">note: {text(note)}</p>\n'
     if result.served_by:
         yield f'<p class="soft">served by {text(result.served_by)}</p>\n'
-    if result.voice.strip():
-        yield _quoted("Printed during the call", result.voice)
+    if result.captured_output.strip():
+        yield _quoted("Printed during the call", result.captured_output)
     if result.log:
         yield _quoted("ERROR lines of the log", "\n".join(result.log))
     if result.repro:

@@ -57,7 +57,7 @@ def _failure(number: int, result: Result, text: Text) -> Iterator[str]:
     numbers = _numbers(result)
     if numbers:
         yield f"\n{fenced(numbers)}"
-    log = "\n".join(part for part in (result.voice.strip("\n"), *result.log) if part.strip())
+    log = "\n".join(part for part in (result.captured_output.strip("\n"), *result.log) if part.strip())
     yield f"\n### {text('log')}\n\n"
     yield fenced(log[:_QUOTED] + ("\n..." if len(log) > _QUOTED else "")) if log else f"{text('no_log')}\n"
 

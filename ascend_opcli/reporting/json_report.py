@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ascend_opcli.model import Argument, Attribute, OutputReport, Result, TensorSpec, Word
+from ascend_opcli.model import Argument, Attribute, OutputReport, Result, TensorSpec, VerdictKind
 from ascend_opcli.reporting.escape import in_json
 from ascend_opcli.reporting.finished import FinishedRun
 from ascend_opcli.reporting.summary import Summary
@@ -54,7 +54,7 @@ def summary_object(summary: Summary) -> dict[str, Any]:
     """The counts."""
     return {
         "cases": summary.total,
-        **{word.value.lower(): summary.words[word] for word in Word},
+        **{word.value.lower(): summary.words[word] for word in VerdictKind},
         "weak": summary.weak,
         "partial": summary.partial,
         "seconds": plain(summary.timings),

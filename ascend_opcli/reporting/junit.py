@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ascend_opcli.model import Result, Word
+from ascend_opcli.model import Result, VerdictKind
 from ascend_opcli.reporting.details import detail_lines
 from ascend_opcli.reporting.escape import one_line, xml, xml_content
 from ascend_opcli.reporting.finished import FinishedRun, case_seconds
@@ -41,8 +41,8 @@ def _suite(number: int, path: str, results: Sequence[Result], run: FinishedRun) 
     name = xml(one_line(path) or "opcli")
     yield (
         f'<testsuite name="{name}" package="{xml(_dotted(path))}" id="{number}" hostname="localhost"'
-        f' timestamp="{xml(started)}" tests="{len(results)}" failures="{words[Word.FAIL]}"'
-        f' errors="{words[Word.ERROR]}" skipped="{words[Word.SKIP] + words[Word.KNOWN]}"'
+        f' timestamp="{xml(started)}" tests="{len(results)}" failures="{words[VerdictKind.FAIL]}"'
+        f' errors="{words[VerdictKind.ERROR]}" skipped="{words[VerdictKind.SKIP] + words[VerdictKind.KNOWN]}"'
         f' time="{seconds:.3f}">\n<properties>\n'
     )
     facts = {name: run.facts[name] for name in _FACTS if run.facts.get(name) is not None}
@@ -63,14 +63,14 @@ def _case(result: Result, classname: str) -> Iterator[str]:
         f' time="{case_seconds(result):.3f}"'
     )
     word, reason = result.verdict.word, result.verdict.reason
-    if word is Word.PASS:
+    if word is VerdictKind.PASS:
         yield f"{head}/>\n"
         return
     message = xml(one_line(reason, _LONGEST))
-    if word in (Word.SKIP, Word.KNOWN):
+    if word in (VerdictKind.SKIP, VerdictKind.KNOWN):
         yield f'{head}><skipped message="{message}"/></testcase>\n'
         return
-    element = "failure" if word is Word.FAIL else "error"
+    element = "failure" if word is VerdictKind.FAIL else "error"
     text = xml_content("\n".join(detail_lines(result)))
     yield f'{head}>\n<{element} type="{word.value}" message="{message}">{text}</{element}>\n</testcase>\n'
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ascend_opcli.model import Result, Word
+from ascend_opcli.model import Result, VerdictKind
 from ascend_opcli.reporting.details import detail_lines
 from ascend_opcli.reporting.escape import fenced, markdown, markdown_code
 from ascend_opcli.reporting.finished import ORDER, FinishedRun
@@ -58,11 +58,11 @@ def _head(run: FinishedRun) -> Iterator[str]:
     worst = next((word for word in ORDER if words[word]), None)
     title = {
         None: "nothing was judged",
-        Word.FAIL: f"{count_text(words[Word.FAIL], 'case')} failed",
-        Word.ERROR: f"{count_text(words[Word.ERROR], 'case')} could not be run",
-        Word.KNOWN: "passed, with known issues",
-        Word.SKIP: "passed, with skipped cases" if words[Word.PASS] else "nothing was judged",
-        Word.PASS: "passed",
+        VerdictKind.FAIL: f"{count_text(words[VerdictKind.FAIL], 'case')} failed",
+        VerdictKind.ERROR: f"{count_text(words[VerdictKind.ERROR], 'case')} could not be run",
+        VerdictKind.KNOWN: "passed, with known issues",
+        VerdictKind.SKIP: "passed, with skipped cases" if words[VerdictKind.PASS] else "nothing was judged",
+        VerdictKind.PASS: "passed",
     }[worst]
     yield f"## opcli: {title}{' (host)' if run.results and run.on_host else ''}\n\n"
     yield f"{markdown(run.headline())}\n\n"

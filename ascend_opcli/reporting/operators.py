@@ -73,7 +73,11 @@ def show_lines(operator: Operator, entry: Entry | None, skeleton: str = "") -> I
         default = (
             f", default {_value(operator.defaults[param.name])}" if param.name in operator.defaults else ""
         )
-        held = f", held as {operator.held[param.name]}" if param.name in operator.held else ""
+        held = (
+            f", held as {operator.attribute_dtypes[param.name]}"
+            if param.name in operator.attribute_dtypes
+            else ""
+        )
         optional = ", may be null" if param.optional else ""
         yield f"  {param.name:<{width}}  {param.io:<5}  {param.type}{optional}{default}{held}"
         if entry is not None:

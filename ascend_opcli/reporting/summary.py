@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ascend_opcli.errors import ExitCode
-from ascend_opcli.model import Result, Timings, Word
+from ascend_opcli.model import Result, Timings, VerdictKind
 from ascend_opcli.reporting.wording import count_text
 
 
@@ -15,7 +15,7 @@ from ascend_opcli.reporting.wording import count_text
 class Summary:
     """Grows with each result; holds no result itself."""
 
-    words: Counter[Word] = field(default_factory=Counter)
+    words: Counter[VerdictKind] = field(default_factory=Counter)
     weak: int = 0
     partial: int = 0
     backends: set[str] = field(default_factory=set)
@@ -46,20 +46,21 @@ class Summary:
     def exit_code(self, *, strict: bool = False) -> ExitCode:
         """The verdict of the run: see :class:`ExitCode`. ``strict`` makes SKIP, WEAK and IN PART failures."""
         codes: list[ExitCode] = []
-        if self.words[Word.FAIL] or (
-            strict and (self.words[Word.SKIP] or self.words[Word.KNOWN] or self.weak or self.partial)
+        if self.words[VerdictKind.FAIL] or (
+            strict
+            and (self.words[VerdictKind.SKIP] or self.words[VerdictKind.KNOWN] or self.weak or self.partial)
         ):
             codes.append(ExitCode.FAILED)
-        if self.words[Word.ERROR]:
+        if self.words[VerdictKind.ERROR]:
             codes.append(ExitCode.SURROUNDINGS)
-        if not self.words[Word.PASS] and not codes:
+        if not self.words[VerdictKind.PASS] and not codes:
             codes.append(ExitCode.NOTHING_JUDGED)
         return ExitCode.worst(codes)
 
     def lines(self, seconds: float) -> list[str]:
         """Two lines: what happened, and where the time went."""
         counts = (
-            ", ".join(f"{self.words[word]:,} {word.value}" for word in Word if self.words[word])
+            ", ".join(f"{self.words[word]:,} {word.value}" for word in VerdictKind if self.words[word])
             or "nothing judged"
         )
         host = "no operator was run: " if self.backends <= {"host"} and self.total else ""

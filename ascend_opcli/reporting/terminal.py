@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
-from ascend_opcli.model import Result, Word
+from ascend_opcli.model import Result, VerdictKind
 from ascend_opcli.reporting.details import detail_lines, voice_lines
 from ascend_opcli.reporting.escape import bare, in_line, one_line
 from ascend_opcli.reporting.terminal_pictures import draws_blocks
@@ -31,13 +31,13 @@ FOLDED = 1000
 HEADINGS = ("case", "operator", "dtype", "shape", "verdict", "used", "worst", "ulp", "note")
 _RIGHT = frozenset({"used", "worst", "ulp"})
 _STYLES = {
-    Word.PASS: "green",
-    Word.FAIL: "bold red",
-    Word.ERROR: "bold magenta",
-    Word.SKIP: "yellow",
-    Word.KNOWN: "cyan",
+    VerdictKind.PASS: "green",
+    VerdictKind.FAIL: "bold red",
+    VerdictKind.ERROR: "bold magenta",
+    VerdictKind.SKIP: "yellow",
+    VerdictKind.KNOWN: "cyan",
 }
-_SHOWN = (Word.FAIL, Word.ERROR)
+_SHOWN = (VerdictKind.FAIL, VerdictKind.ERROR)
 
 
 def print_results(
@@ -81,7 +81,9 @@ def _is_weak(result: Result) -> bool:
     return bool(result.verdict.unjudged) or any(output.weak for output in result.verdict.outputs)
 
 
-def _print_table(rows: Sequence[tuple[Word, tuple[str, ...]]], stream: IO[str], color: bool | None) -> None:
+def _print_table(
+    rows: Sequence[tuple[VerdictKind, tuple[str, ...]]], stream: IO[str], color: bool | None
+) -> None:
     """By rich where it fits; in plain columns in a pipe; else with every note on a line of its own."""
     plain = [HEADINGS, *(cells for _, cells in rows)]
     width = _width(stream)
@@ -155,20 +157,28 @@ def _columns(text: str) -> int:
     return cell_len(text)
 
 
-_ANSI = {Word.PASS: "32", Word.FAIL: "1;31", Word.ERROR: "1;35", Word.SKIP: "33", Word.KNOWN: "36"}
+_ANSI = {
+    VerdictKind.PASS: "32",
+    VerdictKind.FAIL: "1;31",
+    VerdictKind.ERROR: "1;35",
+    VerdictKind.SKIP: "33",
+    VerdictKind.KNOWN: "36",
+}
 
 
 def _wants_color() -> bool:
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
-def _painted(line: str, word: Word) -> str:
+def _painted(line: str, word: VerdictKind) -> str:
     """The line with its verdict in colour: the first time that the word stands between two columns."""
     before, found, after = line.partition(f"  {word.value} ")
     return f"{before}  \x1b[{_ANSI[word]}m{word.value}\x1b[0m {after}" if found else line
 
 
-def _print_rich(rows: Sequence[tuple[Word, tuple[str, ...]]], stream: IO[str], color: bool | None) -> None:
+def _print_rich(
+    rows: Sequence[tuple[VerdictKind, tuple[str, ...]]], stream: IO[str], color: bool | None
+) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -190,11 +200,11 @@ def _print_rich(rows: Sequence[tuple[Word, tuple[str, ...]]], stream: IO[str], c
 
 
 def _by_file(results: Sequence[Result]) -> Iterator[str]:
-    counts: dict[str, Counter[Word]] = {}
+    counts: dict[str, Counter[VerdictKind]] = {}
     for result in results:
         counts.setdefault(result.case.path, Counter())[result.verdict.word] += 1
     for path, words in counts.items():
-        said = ", ".join(f"{words[w]:,} {w.value}" for w in Word if words[w])
+        said = ", ".join(f"{words[w]:,} {w.value}" for w in VerdictKind if words[w])
         yield f"{in_line(path)}: {count_text(sum(words.values()), 'case')}: {said}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ascend_opcli.model import Argument, Attribute, Number, OutputReport, Result, TensorSpec, Word
+from ascend_opcli.model import Argument, Attribute, Number, OutputReport, Result, TensorSpec, VerdictKind
 
 
 def shape_text(shape: Sequence[int]) -> str:
@@ -58,7 +58,7 @@ def percent_text(part: int, whole: int) -> str:
 def verdict_text(result: Result) -> str:
     """``PASS (host)``: a host run executes no operator and says so."""
     word = result.verdict.word.value
-    return f"{word} (host)" if result.verdict.word is Word.PASS and result.backend == "host" else word
+    return f"{word} (host)" if result.verdict.word is VerdictKind.PASS and result.backend == "host" else word
 
 
 def served_text(results: Sequence[Result]) -> str:

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ascend_opcli.model import Attribute, Bound, Tensor
+from ascend_opcli.model import Attribute, BoundArgument, Tensor
 from ascend_opcli.tensors.flat import Streamed
 from ascend_opcli.tensors.layout import view
 
 _CHUNK = 2**18
 
 
-def inputs_sha256(arguments: Mapping[str, Bound]) -> str:
+def inputs_sha256(arguments: Mapping[str, BoundArgument]) -> str:
     """sha256, in hexadecimal, over the input tensors in their order: name, dtype, shape and logical bytes.
 
     The bytes are those of the view, row-major and little-endian: two layouts of the same values hash alike. A

@@ -31,7 +31,7 @@ def judge_output(
     dtype: str,
     choice: StandardChoice,
     inputs: Mapping[str, np.ndarray] | None = None,
-    either: tuple[np.ndarray, np.ndarray] | None = None,
+    ambiguous: tuple[np.ndarray, np.ndarray] | None = None,
     written: np.ndarray | None = None,
     copies: Mapping[str, np.ndarray] | None = None,
     third: np.ndarray | None = None,
@@ -39,7 +39,7 @@ def judge_output(
 ) -> OutputReport:
     """Judges ``got``, an array of ``dtype``, against ``golden``, of its shape and any real or complex dtype.
 
-    ``inputs`` by name are shown at the worst elements where they broadcast to the output's shape. ``either``
+    ``inputs`` by name are shown at the worst elements where they broadcast to the output's shape. ``ambiguous``
     holds flat indices and the golden values that are as right there. ``written`` is False, per element, where
     the output still holds its poison. ``copies`` are inputs that a faulty kernel might hand through. ``third``
     is the third-party result of the dual standard. A shape or dtype that differs is a failed report. Raises
@@ -52,7 +52,7 @@ def judge_output(
         dtype=dtype,
         choice=choice,
         inputs=inputs,
-        either=either,
+        ambiguous=ambiguous,
         written=written,
         copies=copies,
         third=third,
@@ -68,7 +68,7 @@ def judge_and_locate(
     dtype: str,
     choice: StandardChoice,
     inputs: Mapping[str, np.ndarray] | None = None,
-    either: tuple[np.ndarray, np.ndarray] | None = None,
+    ambiguous: tuple[np.ndarray, np.ndarray] | None = None,
     written: np.ndarray | None = None,
     copies: Mapping[str, np.ndarray] | None = None,
     third: np.ndarray | None = None,
@@ -96,8 +96,8 @@ def judge_and_locate(
             census=Census(),
         )
         return report, None
-    golden, either = _as_compared(golden, either, dtype, standard)
-    patches = None if either is None else _nearer(got, golden, dtype, standard, either)
+    golden, ambiguous = _as_compared(golden, ambiguous, dtype, standard)
+    patches = None if ambiguous is None else _nearer(got, golden, dtype, standard, ambiguous)
     found = judged(
         got, golden, dtype, standard, third=third, patches=patches, written=written, threads=threads
     )
@@ -121,7 +121,7 @@ def judge_and_locate(
         worst=_worst(metrics, got, golden, dtype, found.standard, patches, inputs or {}),
         atol_needed=metrics.atol_needed,
         rtol_needed=metrics.rtol_needed,
-        either=0 if either is None else len(either[0]),
+        either=0 if ambiguous is None else len(ambiguous[0]),
         weak=weak,
         warnings=found.warnings,
     )
@@ -133,7 +133,7 @@ def side_by_side(
     golden: np.ndarray,
     *,
     dtype: str,
-    either: tuple[np.ndarray, np.ndarray] | None = None,
+    ambiguous: tuple[np.ndarray, np.ndarray] | None = None,
     written: np.ndarray | None = None,
     third: np.ndarray | None = None,
     threads: int | None = None,
@@ -154,7 +154,7 @@ def side_by_side(
         standard = make(of_class(StandardChoice(name), dtype, operator_standard), dtype)
         if standard.whole == "dual" and third is None:
             continue
-        wanted, others = _as_compared(golden, either, dtype, standard)
+        wanted, others = _as_compared(golden, ambiguous, dtype, standard)
         patches = None if others is None else _nearer(got, wanted, dtype, standard, others)
         found = judged(
             got, wanted, dtype, standard, third=third, patches=patches, written=written, threads=threads
@@ -185,11 +185,11 @@ def as_compared(golden: np.ndarray, dtype: str, choice: StandardChoice) -> np.nd
 
 
 def _as_compared(
-    golden: np.ndarray, either: tuple[np.ndarray, np.ndarray] | None, dtype: str, standard: Standard
+    golden: np.ndarray, ambiguous: tuple[np.ndarray, np.ndarray] | None, dtype: str, standard: Standard
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
     if not standard.rounded or (golden.dtype.kind == "c" and dtype_of(dtype).kind != "complex"):
-        return golden, either
-    return rounded(golden, dtype), None if either is None else (either[0], rounded(either[1], dtype))
+        return golden, ambiguous
+    return rounded(golden, dtype), None if ambiguous is None else (ambiguous[0], rounded(ambiguous[1], dtype))
 
 
 def _not_comparable(got: np.ndarray, golden: np.ndarray, dtype: str) -> str:
@@ -212,11 +212,11 @@ def _nearer(
     golden: np.ndarray,
     dtype: str,
     standard: Standard,
-    either: tuple[np.ndarray, np.ndarray],
+    ambiguous: tuple[np.ndarray, np.ndarray],
 ) -> Patches:
     """The places where the alternative is nearer to the output than the golden, and its values there."""
-    order = np.argsort(either[0], kind="stable")
-    places, others = np.asarray(either[0])[order], np.asarray(either[1])[order]
+    order = np.argsort(ambiguous[0], kind="stable")
+    places, others = np.asarray(ambiguous[0])[order], np.asarray(ambiguous[1])[order]
     values = take(got, places)
     with np.errstate(all="ignore"):
         plain = figures(values, take(golden, places), dtype, standard)

@@ -45,12 +45,12 @@ def overflowed(own: np.ndarray, golden: np.ndarray, dtype: str, *, flagged: bool
     return (places, np.concatenate(values)) if flagged and places.size else None
 
 
-def together(either: Places | None, beyond: Places) -> Places:
+def together(ambiguous: Places | None, beyond: Places) -> Places:
     """Alternatives of both kinds; where an element has two, that of the overflow."""
-    if either is None:
+    if ambiguous is None:
         return beyond
-    rest = ~np.isin(either[0], beyond[0])
-    return np.concatenate([either[0][rest], beyond[0]]), np.concatenate([either[1][rest], beyond[1]])
+    rest = ~np.isin(ambiguous[0], beyond[0])
+    return np.concatenate([ambiguous[0][rest], beyond[0]]), np.concatenate([ambiguous[1][rest], beyond[1]])
 
 
 def _wide(values: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 
 from ascend_opcli.errors import OpcliError
-from ascend_opcli.model import Call, Case, Outcome, OutputReport, StandardChoice, Verdict, Word
+from ascend_opcli.model import Call, Case, Outcome, OutputReport, StandardChoice, Verdict, VerdictKind
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.evaluate import Golden, golden
 from ascend_opcli.reference.fitting import ReferenceFailure
@@ -59,7 +59,7 @@ def fault(
         verdict = judge_outputs(bare, operator, call, outcome, truth, override=_own_third(override))
     except (ReferenceFailure, OpcliError, ValueError, MemoryError):
         return None
-    return verdict if verdict.word is Word.FAIL else None
+    return verdict if verdict.word is VerdictKind.FAIL else None
 
 
 def failed_outputs(verdict: Verdict, where: str) -> tuple[OutputReport, ...]:

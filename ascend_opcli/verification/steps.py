@@ -26,17 +26,17 @@ def with_steps(
     output: str,
     got: np.ndarray,
     wanted: np.ndarray,
-    either: Places | None = None,
+    ambiguous: Places | None = None,
 ) -> OutputReport:
     """The report of an output that ``quant`` lets pass, judged exactly where the float before rounding tells.
 
     Another rounding than the reference's can only be right where a right kernel's float may lie across a tie.
-    ``either`` are elements with another right value.
+    ``ambiguous`` are elements with another right value.
     """
     got, wanted = np.atleast_1d(got, wanted)
     off = got != wanted
-    if either is not None:
-        off.reshape(-1)[either[0]] = False
+    if ambiguous is not None:
+        off.reshape(-1)[ambiguous[0]] = False
     count = int(np.count_nonzero(off))
     if not count:
         return report

@@ -69,7 +69,7 @@ class ThirdParty:
         theirs: np.ndarray | None,
         golden: np.ndarray,
         spec: TensorSpec,
-        either: tuple[np.ndarray, np.ndarray] | None = None,
+        ambiguous: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> str:
         """Why a third-party result from elsewhere is no measure of errors, in a sentence; empty where it is one.
 
@@ -83,7 +83,9 @@ class ThirdParty:
         own = choose(name, spec.dtype, plain, self._operator.standard, None)
 
         def judged(result: np.ndarray, by: StandardChoice, third: np.ndarray | None = None) -> OutputReport:
-            return judge_output(name, result, golden, dtype=spec.dtype, choice=by, either=either, third=third)
+            return judge_output(
+                name, result, golden, dtype=spec.dtype, choice=by, ambiguous=ambiguous, third=third
+            )
 
         report = judged(theirs, own)
         if report.passed:

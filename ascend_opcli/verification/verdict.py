@@ -23,7 +23,7 @@ from ascend_opcli.model import (
     StandardChoice,
     Tensor,
     Verdict,
-    Word,
+    VerdictKind,
 )
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.evaluate import Golden
@@ -62,35 +62,37 @@ def judge_status(case: Case, outcome: Outcome) -> Verdict | None:
     A case passes on its status alone when it demands a refusal and gets it, code, phase and text.
     """
     if outcome.skip:
-        return Verdict(Word.SKIP, outcome.skip)
+        return Verdict(VerdictKind.SKIP, outcome.skip)
     if outcome.error:
-        return Verdict(Word.ERROR, outcome.error)
+        return Verdict(VerdictKind.ERROR, outcome.error)
     expected = case.status or SUCCESS
     if codes.is_surroundings(outcome.status) and expected.code != outcome.status:
-        return Verdict(Word.ERROR, f"the surroundings failed: {codes.describe(outcome.status)}")
+        return Verdict(VerdictKind.ERROR, f"the surroundings failed: {codes.describe(outcome.status)}")
     got = codes.describe(outcome.status)
     message = " ".join(outcome.message.split())
     told = f" ({message})" if message else ""
     if expected.code == codes.SUCCESS:
         if outcome.status != codes.SUCCESS:
-            return Verdict(Word.FAIL, f"{_FAILED[outcome.phase]}: {message or 'no reason given'}: {got}")
+            return Verdict(
+                VerdictKind.FAIL, f"{_FAILED[outcome.phase]}: {message or 'no reason given'}: {got}"
+            )
         if outcome.findings and not outcome.outputs:
-            return Verdict(Word.FAIL, "; ".join(outcome.findings))
+            return Verdict(VerdictKind.FAIL, "; ".join(outcome.findings))
         return None
     wanted = f"expected {codes.describe(expected.code)} in phase {expected.phase.value}"
     if outcome.status == codes.SUCCESS:
-        return Verdict(Word.FAIL, f"{wanted}, but the call was accepted")
+        return Verdict(VerdictKind.FAIL, f"{wanted}, but the call was accepted")
     if outcome.status != expected.code:
-        return Verdict(Word.FAIL, f"{wanted}, got {got}{told}")
+        return Verdict(VerdictKind.FAIL, f"{wanted}, got {got}{told}")
     if outcome.phase is not expected.phase:
-        return Verdict(Word.FAIL, f"{wanted}, got it in phase {outcome.phase.value}{told}")
+        return Verdict(VerdictKind.FAIL, f"{wanted}, got it in phase {outcome.phase.value}{told}")
     if expected.message is not None and not pattern(expected.message).found_in(outcome.message):
         return Verdict(
-            Word.FAIL, f"{got} as expected, but its text does not match '{expected.message}'{told}"
+            VerdictKind.FAIL, f"{got} as expected, but its text does not match '{expected.message}'{told}"
         )
     if outcome.findings:
-        return Verdict(Word.FAIL, "; ".join(outcome.findings))
-    return Verdict(Word.PASS, f"refused as expected: {got}{told}")
+        return Verdict(VerdictKind.FAIL, "; ".join(outcome.findings))
+    return Verdict(VerdictKind.PASS, f"refused as expected: {got}{told}")
 
 
 def judge_outputs(
@@ -124,10 +126,10 @@ def judge_outputs(
     for row in asked:
         name, spec, got, wanted = row.output, row.spec, row.got, row.wanted
         choice = third_party_of(row.choice, third_party)
-        either = golden.either if golden is not None and not row.explicit else None
-        either = either if operator.either_of in (None, name) and not row.says else None
+        ambiguous = golden.ambiguous if golden is not None and not row.explicit else None
+        ambiguous = ambiguous if operator.ambiguous_output in (None, name) and not row.says else None
         theirs = third.result(choice, name, spec)
-        doubt = third.doubt(choice, name, theirs, wanted, spec, either)
+        doubt = third.doubt(choice, name, theirs, wanted, spec, ambiguous)
         doubts += [doubt] if doubt else []
         compared = as_compared(wanted, spec.dtype, choice)
         judged = partial(
@@ -142,12 +144,12 @@ def judge_outputs(
             third=theirs,
             copies={n: a for n, a in inputs.items() if a.shape == spec.shape and a.dtype.kind != "b"},
         )
-        report, failing = judged(either=either)
+        report, failing = judged(ambiguous=ambiguous)
         if not report.passed and golden is not None and not row.explicit and not row.says:
             beyond = third.overflow(name, wanted, spec.dtype)
             if beyond is not None:
-                thresholds, either = report.either, together(either, beyond)
-                report, failing = judged(either=either)
+                thresholds, ambiguous = report.either, together(ambiguous, beyond)
+                report, failing = judged(ambiguous=ambiguous)
                 report = dataclasses.replace(report, either=thresholds)
                 warnings.append(_OVERFLOW.format(name, f"{len(beyond[0]):,}", operator.compute))
         if row.made:  # a cheap wrong answer is one to an output, not to what is made of several
@@ -158,7 +160,7 @@ def judge_outputs(
             report = dataclasses.replace(report, rule=f"{report.rule}; {row.says}")
         stepped = report.passed and report.standard == "quant" and not row.explicit and not row.says
         if stepped and golden is not None and not isinstance(got, Streamed):
-            report = with_steps(report, operator, call, name, got, compared, either)
+            report = with_steps(report, operator, call, name, got, compared, ambiguous)
         warnings += [f"{row.name}: {text}" for text in report.warnings]
         if report.passed and not row.explicit and not row.says and not isinstance(got, Streamed):
             short = ends.passing(name, spec.dtype, choice, theirs)
@@ -167,7 +169,7 @@ def judge_outputs(
             beside = third.host(name) if third_party is None and not row.says else None
             if third_party is not None and not row.says:
                 beside = third.result(_dual(third_party), name, spec)
-                doubt = third.doubt(_dual(third_party), name, beside, wanted, spec, either)
+                doubt = third.doubt(_dual(third_party), name, beside, wanted, spec, ambiguous)
                 if doubt:
                     beside = None
                     warnings.append(f"dual is left out: {doubt}")
@@ -175,7 +177,7 @@ def judge_outputs(
                 got,
                 wanted,
                 dtype=spec.dtype,
-                either=either,
+                ambiguous=ambiguous,
                 written=row.written,
                 third=beside,
                 operator_standard=operator.standard,
@@ -191,7 +193,7 @@ def judge_outputs(
                 dtype=spec.dtype,
                 choice=choice,
                 inputs=inputs if not row.made else {},
-                either=either,
+                ambiguous=ambiguous,
                 written=row.written,
                 # The reference and earlier calls have nothing like what is made of outputs.
                 operator=operator if not row.made else None,
@@ -239,10 +241,11 @@ def judge_outputs(
         why = "; ".join(left_out) or "the call has no output tensor"
         if case.status is not None:
             why += ", and nothing was run that gives a status"
-        return Verdict(Word.SKIP, f"cannot judge: {why}")
+        return Verdict(VerdictKind.SKIP, f"cannot judge: {why}")
     if reports and not faults and not outcome.has_status and not any(math.prod(r.shape) for r in reports):
         return Verdict(
-            Word.SKIP, "cannot judge: the outputs have no element, and nothing was run that gives a status"
+            VerdictKind.SKIP,
+            "cannot judge: the outputs have no element, and nothing was run that gives a status",
         )
     notes += [f"not judged: {text}" for text in left_out]
     failed = [r for r in reports if not r.passed]
@@ -253,12 +256,12 @@ def judge_outputs(
             *(other.said for other in outcome.again),
         ]
         reports += [report for other in outcome.again for report in other.outputs]
-        return Verdict(Word.FAIL, "; ".join(said), tuple(reports), (*notes, *doubts))
+        return Verdict(VerdictKind.FAIL, "; ".join(said), tuple(reports), (*notes, *doubts))
     if doubts:
         # As where there is none: a ratio to wrong errors shows nothing.
-        return Verdict(Word.ERROR, "; ".join(doubts), notes=tuple(notes))
+        return Verdict(VerdictKind.ERROR, "; ".join(doubts), notes=tuple(notes))
     return Verdict(
-        Word.PASS,
+        VerdictKind.PASS,
         "",
         tuple(reports),
         tuple(notes),
@@ -320,9 +323,9 @@ def _dual(folder: str) -> StandardChoice:
 def apply_known_issue(case: Case, verdict: Verdict, today: datetime.date) -> Verdict:
     """KNOWN for a failure that is marked and not expired; a mark on a passing case is pointed out."""
     mark = case.known_issue
-    if mark is None or verdict.word not in (Word.FAIL, Word.PASS):
+    if mark is None or verdict.word not in (VerdictKind.FAIL, VerdictKind.PASS):
         return verdict
-    if verdict.word is Word.PASS:
+    if verdict.word is VerdictKind.PASS:
         return dataclasses.replace(
             verdict, notes=(*verdict.notes, f"fixed: remove the mark known_issue ({mark.reason})")
         )
@@ -330,7 +333,7 @@ def apply_known_issue(case: Case, verdict: Verdict, today: datetime.date) -> Ver
         reason = f"{verdict.reason}; the known issue expired on {mark.expires} ({mark.reason})"
         return dataclasses.replace(verdict, reason=reason)
     return dataclasses.replace(
-        verdict, word=Word.KNOWN, reason=f"known issue: {mark.reason} ({verdict.reason})"
+        verdict, word=VerdictKind.KNOWN, reason=f"known issue: {mark.reason} ({verdict.reason})"
     )
 
 

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 F = torch.nn.functional
 
 from ascend_opcli.execution.runner import Settings, run_cases  # noqa: E402
-from ascend_opcli.model import Case, FromFile, Result, TensorSpec, Word  # noqa: E402
+from ascend_opcli.model import Case, FromFile, Result, TensorSpec, VerdictKind  # noqa: E402
 from tests.casefile.foreign_files import loaded  # noqa: E402
 from tests.casefile.msprobe_dumps import Dump  # noqa: E402
 from tests.conftest import Opcli  # noqa: E402
@@ -54,8 +54,8 @@ def test_the_documented_call_of_relu(tmp_path: Path) -> None:
     )
     found = results(dump)
     assert [(r.case.operator, r.verdict.word) for r in found.values()] == [
-        ("aclnnRelu", Word.PASS),
-        ("aclnnThresholdBackward", Word.PASS),
+        ("aclnnRelu", VerdictKind.PASS),
+        ("aclnnThresholdBackward", VerdictKind.PASS),
     ]
 
 
@@ -67,9 +67,9 @@ def test_linear_in_every_dtype(tmp_path: Path, dtype: Any) -> None:
     dump.call("Functional.linear", F.linear, X.to(dtype), weight, bias)
     dump.call("Functional.linear", F.linear, X.to(dtype)[None], weight, bias=bias)
     first, second, third = results(dump).values()
-    assert (first.case.operator, first.verdict.word) == ("aclnnMatmul", Word.PASS)
-    assert (second.case.operator, second.verdict.word) == ("aclnnAddmm", Word.PASS)
-    assert third.verdict.word is Word.SKIP
+    assert (first.case.operator, first.verdict.word) == ("aclnnMatmul", VerdictKind.PASS)
+    assert (second.case.operator, second.verdict.word) == ("aclnnAddmm", VerdictKind.PASS)
+    assert third.verdict.word is VerdictKind.SKIP
     assert "log aclnnMatmul and aclnnInplaceAdd" in third.verdict.reason
     # torch_npu passes the transposed view of the weight.
     view = first.case.arguments["mat2"]
@@ -83,7 +83,7 @@ def test_other_machines_that_are_wrong_fail(tmp_path: Path) -> None:
     dump.add("Torch.add", X + 1, X, X)
     dump.add("Tensor.__mul__", X, X, 2.0)
     axis, sum_, input_ = results(dump).values()
-    assert {axis.verdict.word, sum_.verdict.word, input_.verdict.word} == {Word.FAIL}
+    assert {axis.verdict.word, sum_.verdict.word, input_.verdict.word} == {VerdictKind.FAIL}
     assert "INPUT RETURNED: out is the input self" in input_.verdict.reason
 
 
@@ -97,7 +97,7 @@ def test_a_result_of_another_shape_or_dtype_fails(tmp_path: Path) -> None:
     assert shape.verdict.reason.startswith(
         "WRONG SHAPE: out: Torch.abs.0.forward.output.0.pt has the shape [6, 4]"
     )
-    assert scalar.verdict.word is not Word.PASS
+    assert scalar.verdict.word is not VerdictKind.PASS
     assert dtype.verdict.reason.startswith("WRONG DTYPE: out: Torch.neg.0.forward.output.0.pt holds float16")
 
 
@@ -111,7 +111,7 @@ def test_tensors_as_npy(tmp_path: Path) -> None:
         entry["data_name"] = entry["data_name"].replace(".pt", ".npy")
         np.save(tmp_path / "dump_tensor_data" / entry["data_name"], torch.load(old).numpy())
         old.unlink()
-    assert only(dump).verdict.word is Word.PASS
+    assert only(dump).verdict.word is VerdictKind.PASS
 
 
 # --- what is skipped --------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def test_what_an_operator_computes_otherwise_is_no_call_of_it(
 def test_addr_takes_a_first_tensor_that_broadcasts(tmp_path: Path, first: Any) -> None:
     dump = Dump(tmp_path)
     dump.call("Torch.addr", torch.addr, torch.ones(first), torch.arange(3.0), torch.arange(4.0))
-    assert only(dump).verdict.word is Word.PASS
+    assert only(dump).verdict.word is VerdictKind.PASS
 
 
 @pytest.mark.parametrize(
@@ -244,10 +244,10 @@ def test_calls_in_place_whose_input_was_dumped_before(
     tensors = (right, *(a for a in args if isinstance(a, torch.Tensor)))
     dump.add(api, tensors if whole else right, X, *args, **kwargs)
     result = only(dump)
-    assert (result.case.operator, result.verdict.word) == (operator, Word.PASS)
+    assert (result.case.operator, result.verdict.word) == (operator, VerdictKind.PASS)
     dump = Dump(tmp_path / "wrong")
     dump.add(api, right + 1, X, *args, **kwargs)
-    assert only(dump).verdict.word is Word.FAIL
+    assert only(dump).verdict.word is VerdictKind.FAIL
 
 
 def test_the_gradient_of_a_call_in_place(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_the_gradient_of_another_input_is_not_taken_for_that_of_the_first(tmp_pa
     x = X.clone().requires_grad_()
     dump.call("Functional.mse_loss", F.mse_loss, x, target).backward()
     dump.backward("Functional.mse_loss", torch.ones(()), (x.grad, target.grad))
-    assert results(dump)["Functional.mse_loss.1.backward"].verdict.word is Word.PASS
+    assert results(dump)["Functional.mse_loss.1.backward"].verdict.word is VerdictKind.PASS
 
 
 def test_modules_and_mindspore(tmp_path: Path) -> None:
@@ -380,9 +380,9 @@ def test_a_pickle_in_an_input_or_a_result_runs_nothing(tmp_path: Path) -> None:
     torch.save({"a": Evil()}, folder / "Torch.abs.0.forward.input.0.pt")
     (folder / "Torch.neg.0.forward.output.0.pt").write_bytes(pickle.dumps(Evil()))
     found = results(dump)
-    assert found["Torch.abs.0.forward"].verdict.word is Word.SKIP
+    assert found["Torch.abs.0.forward"].verdict.word is VerdictKind.SKIP
     assert "something else than one plain tensor" in found["Torch.abs.0.forward"].verdict.reason
-    assert found["Torch.neg.0.forward"].verdict.word is Word.FAIL
+    assert found["Torch.neg.0.forward"].verdict.word is VerdictKind.FAIL
     assert "UNREADABLE: out: Torch.neg.0.forward.output.0.pt" in found["Torch.neg.0.forward"].verdict.reason
     assert not (tmp_path / "ran").exists()
 
@@ -394,7 +394,7 @@ def test_a_truncated_tensor(tmp_path: Path, part: str) -> None:
     path = tmp_path / "dump_tensor_data" / f"Torch.abs.0.forward.{part}.0.pt"
     path.write_bytes(path.read_bytes()[:-300])
     result = only(dump)
-    assert result.verdict.word is (Word.ERROR if part == "input" else Word.FAIL)
+    assert result.verdict.word is (VerdictKind.ERROR if part == "input" else VerdictKind.FAIL)
 
 
 def test_shapes_that_the_files_do_not_have(tmp_path: Path) -> None:
@@ -477,7 +477,7 @@ def test_statistics_give_invented_values_within_the_extremes(tmp_path: Path) -> 
         assert drawn.max() <= high
     assert set(values_of(select, "index")) <= {1, 2, 3}
     for result in run_cases([add, select, negate], Settings()):
-        assert (result.verdict.word, result.backend) == (Word.PASS, "host")
+        assert (result.verdict.word, result.backend) == (VerdictKind.PASS, "host")
 
 
 def test_extremes_that_are_not_finite(tmp_path: Path) -> None:
@@ -589,7 +589,7 @@ def test_a_damaged_byte_of_an_input_is_an_error_that_says_the_file(
     folder = tmp_path_factory.mktemp("damage")
     dump = Dump(folder)
     dump.call("Functional.relu", F.relu, X)
-    assert only(dump).verdict.word is Word.PASS
+    assert only(dump).verdict.word is VerdictKind.PASS
     path = folder / "dump_tensor_data" / "Functional.relu.0.forward.input.0.pt"
     raw = path.read_bytes()
     place = data.draw(st.integers(0, len(raw) - 1))
@@ -600,7 +600,7 @@ def test_a_damaged_byte_of_an_input_is_an_error_that_says_the_file(
     )
     verdict = only(dump).verdict
     # A byte between the members belongs to nothing.
-    assert verdict.word in (Word.ERROR, Word.PASS)
-    if verdict.word is Word.ERROR:
+    assert verdict.word in (VerdictKind.ERROR, VerdictKind.PASS)
+    if verdict.word is VerdictKind.ERROR:
         assert "input.0.pt" in verdict.reason
         assert not re.search(r"Error\b|Errno|Bad |codec|b'", verdict.reason)

@@ -9,7 +9,7 @@ from ascend_opcli.casefile.new.tails import tails
 from ascend_opcli.casefile.new.text import Suite, new_file
 from ascend_opcli.casefile.open import load_text
 from ascend_opcli.execution.runner import Settings, run_cases
-from ascend_opcli.model import Word
+from ascend_opcli.model import VerdictKind
 from ascend_opcli.operators.catalog import find, operators
 from ascend_opcli.verification.standards.choice import check_for
 
@@ -55,7 +55,7 @@ def test_no_end_can_be_left_out_in_a_case_of_the_suites(name: str) -> None:
     cases = [c for c in load_text(text, "t.yaml", check_standard=check_for).cases if c.name in own]
     assert len(cases) == len(own)
     for result in run_cases(cases, Settings(product=calls.product)):
-        assert result.verdict.word is Word.PASS, result.verdict.reason
+        assert result.verdict.word is VerdictKind.PASS, result.verdict.reason
         axis = result.case.name.removeprefix("end-of-").rpartition("-")
         named = f"axis {axis[2]} of {axis[0]} without"
         weak = [w for output in result.verdict.outputs for w in output.weak]
@@ -69,4 +69,4 @@ def test_the_end_that_decides_is_one_that_the_compute_dtype_has(name: str) -> No
     text = new_file(operator, Suite.BOUNDARY)
     cases = [c for c in load_text(text, "t.yaml", check_standard=check_for).cases if "end-of" in c.name]
     for result in run_cases(cases, Settings(product=product_for(operator))):
-        assert result.verdict.word is Word.PASS, result.verdict.reason
+        assert result.verdict.word is VerdictKind.PASS, result.verdict.reason

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from ascend_opcli.casefile.files import torch_apis  # noqa: E402
 from ascend_opcli.casefile.files.torch_apis import Mismatch, table  # noqa: E402
 from ascend_opcli.execution.runner import Settings, run_cases  # noqa: E402
-from ascend_opcli.model import Word  # noqa: E402
+from ascend_opcli.model import VerdictKind  # noqa: E402
 from ascend_opcli.operators.documents import catalogued  # noqa: E402
 from tests.casefile.foreign_files import loaded  # noqa: E402
 from tests.casefile.msprobe_dumps import Dump  # noqa: E402
@@ -55,7 +55,7 @@ def test_a_real_result_passes(tmp_path: Path, api: str, backward: bool) -> None:
     results = judged(dump, own[0])
     assert len(results) == len(own)
     for result in results:
-        assert result.verdict.word is Word.PASS, (result.case.name, result.verdict.reason)
+        assert result.verdict.word is VerdictKind.PASS, (result.case.name, result.verdict.reason)
         assert result.backend == "outputs"
 
 
@@ -76,7 +76,7 @@ def test_a_wrong_result_fails(tmp_path: Path, api: str, backward: bool) -> None:
     for call in own:
         dumped(dump, call, wrong)
     for result in judged(dump, own[0]):
-        assert result.verdict.word is Word.FAIL, (result.case.name, result.verdict.reason)
+        assert result.verdict.word is VerdictKind.FAIL, (result.case.name, result.verdict.reason)
 
 
 def test_every_line_of_the_table_has_a_call() -> None:
@@ -98,7 +98,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return torch_apis.Tensor(str(value.dtype), tuple(value.shape), {})
     if isinstance(value, torch.dtype):
-        return torch_apis.Word(str(value))
+        return torch_apis.VerdictKind(str(value))
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
     return value

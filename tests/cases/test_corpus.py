@@ -11,7 +11,7 @@ from ascend_opcli.casefile.discover import find
 from ascend_opcli.casefile.files.write import to_yaml
 from ascend_opcli.casefile.open import load_file, load_text
 from ascend_opcli.execution.runner import Settings, run_cases
-from ascend_opcli.model import Case, TensorSpec, Word
+from ascend_opcli.model import Case, TensorSpec, VerdictKind
 from ascend_opcli.verification.standards.choice import check_for
 from tests.conftest import ROOT
 
@@ -50,8 +50,8 @@ def test_a_sample_is_judged_without_a_crash(files: dict[str, tuple[Case, ...]]) 
     for case in (*atk[::EVERY], *ttk[::EVERY]):
         if elements(case) < MOST:
             (result,) = run_cases([case], Settings())
-            assert result.verdict.word is not Word.ERROR, (case.id, result.verdict.reason)
-            judged.append(result.verdict.word in (Word.PASS, Word.FAIL))
+            assert result.verdict.word is not VerdictKind.ERROR, (case.id, result.verdict.reason)
+            judged.append(result.verdict.word in (VerdictKind.PASS, VerdictKind.FAIL))
     assert sum(judged) / len(judged) >= 0.65
 
 

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from ascend_opcli.casefile.new.text import Suite
-from ascend_opcli.model import Word
+from ascend_opcli.model import VerdictKind
 from tests.conftest import ROOT
 
 
@@ -37,5 +37,8 @@ def test_the_host_passes_every_case_of_a_suite_or_refuses_it_by_rule(script: Mod
         product = rng.choice([p for p in operator.products if operator.supports(p)])
         for result in script.judged(operator, product, rng.choice(list(Suite)), 16):
             judged += 1
-            assert result.verdict.word not in (Word.FAIL, Word.ERROR), (result.repro, result.verdict.reason)
+            assert result.verdict.word not in (VerdictKind.FAIL, VerdictKind.ERROR), (
+                result.repro,
+                result.verdict.reason,
+            )
     assert judged

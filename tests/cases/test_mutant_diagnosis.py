@@ -74,7 +74,7 @@ def sentence(text: str, fault: Fault, dtype: str, choice: StandardChoice, **word
         dtype=dtype,
         choice=choice,
         inputs=inputs,
-        either=truth.either,
+        ambiguous=truth.ambiguous,
         operator=operator,
         call=call,
     ).sentence

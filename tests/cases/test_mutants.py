@@ -42,7 +42,7 @@ from kernel_faults import (
 from ascend_opcli.backends import host
 from ascend_opcli.casefile.open import load_file
 from ascend_opcli.execution import runner
-from ascend_opcli.model import Call, Case, Outcome, Tensor, TensorSpec, Word
+from ascend_opcli.model import Call, Case, Outcome, Tensor, TensorSpec, VerdictKind
 from ascend_opcli.operators.contract.phase_one import predict
 from ascend_opcli.operators.contract.rules import Rule
 from ascend_opcli.operators.operator import Operator
@@ -763,8 +763,8 @@ def _refused(cases: tuple[Case, ...]) -> list[Case]:
 def _failures(cases: Iterable[Case], kernel: Kernel) -> Iterator[Case]:
     for result in runner.run_cases(cases, runner.Settings(), kernel):
         verdict = result.verdict
-        assert verdict.word in (Word.PASS, Word.FAIL), f"{result.case.id}: {verdict.reason}"
-        if verdict.word is Word.FAIL:
+        assert verdict.word in (VerdictKind.PASS, VerdictKind.FAIL), f"{result.case.id}: {verdict.reason}"
+        if verdict.word is VerdictKind.FAIL:
             yield result.case
 
 

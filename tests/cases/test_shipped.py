@@ -12,7 +12,7 @@ import yaml
 from ascend_opcli.casefile.negatives import ordinary_case
 from ascend_opcli.casefile.open import load_file
 from ascend_opcli.execution.runner import Settings, run_cases
-from ascend_opcli.model import Case, Result, TensorSpec, Word
+from ascend_opcli.model import Case, Result, TensorSpec, VerdictKind
 from ascend_opcli.operators.catalog import operators
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT, PRODUCTS
@@ -59,7 +59,9 @@ def test_every_operator_with_its_own_contract_has_a_file() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_case_passes(name: str, results: dict[str, list[Result]]) -> None:
-    assert [(r.case.id, r.verdict.reason) for r in results[name] if r.verdict.word is not Word.PASS] == []
+    assert [
+        (r.case.id, r.verdict.reason) for r in results[name] if r.verdict.word is not VerdictKind.PASS
+    ] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

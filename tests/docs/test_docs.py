@@ -13,10 +13,10 @@ REPORT = (ROOT / "docs" / "reading-the-report.md").read_text("utf-8")
 
 
 def test_every_column_and_word_of_the_report_is_explained() -> None:
-    from ascend_opcli.model import Word
+    from ascend_opcli.model import VerdictKind
     from ascend_opcli.reporting.terminal import HEADINGS, MANY
 
-    for word in Word:
+    for word in VerdictKind:
         assert f"| {word.value} |" in REPORT
     for heading in HEADINGS:
         assert re.search(rf"^\|[^|]*\b{heading}\b", REPORT, re.MULTILINE), heading

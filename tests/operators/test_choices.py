@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from operator_calls import arguments, tensor
 
-from ascend_opcli.model import Attribute, Case, Outcome, StandardChoice, Verdict, Where, Word
+from ascend_opcli.model import Attribute, Case, Outcome, StandardChoice, Verdict, VerdictKind, Where
 from ascend_opcli.operators.catalog import find, operators
 from ascend_opcli.reference.call import make_call
 from ascend_opcli.reference.evaluate import golden, host_result
@@ -64,7 +64,7 @@ class Called:
         truth = golden(self.operator, self.call)
         return judge_outputs(case, self.operator, self.call, Outcome("device", outputs=outputs), truth)
 
-    def word(self, places: np.ndarray) -> Word:
+    def word(self, places: np.ndarray) -> VerdictKind:
         return self.judged(**{self.places: places.astype(self.right[self.places].dtype)}).word
 
     def other(self) -> np.ndarray:
@@ -119,8 +119,8 @@ def test_the_places_of_any_of_equal_elements_are_right(name: str) -> None:
     called = Called(name)
     other = called.other()
     assert (other != called.right[called.places]).any()
-    assert called.word(other) is Word.PASS
-    assert called.word(called.right[called.places]) is Word.PASS
+    assert called.word(other) is VerdictKind.PASS
+    assert called.word(called.right[called.places]) is VerdictKind.PASS
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -145,7 +145,7 @@ def test_wrong_places_are_found_and_shown(name: str) -> None:
         named = {"out of range", "below 0"}
         assert what in named or (values(made) != values(places)).any(), what
         verdict = called.judged(**{called.places: made.astype(called.right[called.places].dtype)})
-        assert verdict.word is Word.FAIL, what
+        assert verdict.word is VerdictKind.FAIL, what
         (report,) = (r for r in verdict.outputs if not r.passed)
         assert report.name == called.places
         assert "any" in report.rule
@@ -162,11 +162,11 @@ def test_no_place_stands_twice(name: str) -> None:
     for one, other in ((first, first + 1), (first + 1, first)):
         twice = places.copy()
         twice[0, one] = places[0, other]
-        assert called.word(twice) is Word.FAIL
+        assert called.word(twice) is VerdictKind.FAIL
     # Where the places of equal elements change places, each stands once.
     swapped = places.copy()
     swapped[0, [first, first + 1]] = places[0, [first + 1, first]]
-    assert called.word(swapped) is Word.PASS
+    assert called.word(swapped) is VerdictKind.PASS
 
 
 @pytest.mark.parametrize("name", POOLS)
@@ -181,7 +181,7 @@ def test_an_equal_element_outside_its_window_is_wrong(name: str) -> None:
         if not called._in_window(at[2:], int(p))
     ]
     places[at] = same[0]
-    assert called.word(places) is Word.FAIL
+    assert called.word(places) is VerdictKind.FAIL
 
 
 @pytest.mark.parametrize("name", ["aclnnCummax", "aclnnCummin"])
@@ -192,12 +192,12 @@ def test_a_running_extreme_does_not_stand_ahead(name: str) -> None:
     last = called.right["valuesOut"][0, -1]
     first, *_, later = np.flatnonzero(row == last)
     places[0, first] = later  # equal, and behind
-    assert called.word(places) is Word.FAIL
+    assert called.word(places) is VerdictKind.FAIL
 
 
 def test_a_stable_sort_leaves_no_choice() -> None:
     called = Called("aclnnSort", stable=True)
-    assert called.word(called.other()) is Word.FAIL
+    assert called.word(called.other()) is VerdictKind.FAIL
 
 
 @settings(max_examples=25)
@@ -208,23 +208,23 @@ def test_an_unsorted_topk_is_a_set_with_its_places(seed: int, largest: bool, in_
     values, places = (called.right[n][:, shuffle] for n in ("valuesOut", "indicesOut"))
     together = called.judged(valuesOut=values, indicesOut=places)
     moved = bool((values != called.right["valuesOut"]).any())
-    assert (together.word is Word.PASS) == (not in_order or not moved)
+    assert (together.word is VerdictKind.PASS) == (not in_order or not moved)
     if in_order or not moved:
         return
-    assert called.judged(indicesOut=places).word is Word.FAIL  # each place has another's value
-    assert called.judged(valuesOut=values).word is Word.FAIL
+    assert called.judged(indicesOut=places).word is VerdictKind.FAIL  # each place has another's value
+    assert called.judged(valuesOut=values).word is VerdictKind.FAIL
     lost = values.copy()
     lost[0, 0] = -1 if largest else 7
-    assert called.judged(valuesOut=lost, indicesOut=places).word is Word.FAIL
+    assert called.judged(valuesOut=lost, indicesOut=places).word is VerdictKind.FAIL
 
 
 @pytest.mark.parametrize("standard", ["exact", "bits", "md5", "dual", "ecosystem", "assert_close"])
 def test_the_choice_is_free_under_every_standard(standard: str) -> None:
     called = Called("aclnnTopk")
     made = called.judged(StandardChoice(standard), indicesOut=called.other())
-    assert made.word is Word.PASS
+    assert made.word is VerdictKind.PASS
     zeros = np.zeros_like(called.right["indicesOut"])
-    assert called.judged(StandardChoice(standard), indicesOut=zeros).word is Word.FAIL
+    assert called.judged(StandardChoice(standard), indicesOut=zeros).word is VerdictKind.FAIL
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -236,7 +236,7 @@ def test_an_empty_batch_has_nothing_wrong(name: str) -> None:
     case = Case("c.yaml", "a", name, bound, Where("c.yaml", 1, 1))
     called.call = make_call(case, called.operator.signature, "atlas_a2")
     called.right = host_result(called.operator, called.call)
-    assert called.judged().word is Word.PASS
+    assert called.judged().word is VerdictKind.PASS
 
 
 def test_a_nan_stands_at_any_nan() -> None:
@@ -246,5 +246,5 @@ def test_a_nan_stands_at_any_nan() -> None:
     bound = arguments(called.operator, self=tensor("float32", x), dim=1, keepdim=False)
     case = Case("c.yaml", "a", "aclnnArgMax", bound, Where("c.yaml", 1, 1))
     called.call = make_call(case, called.operator.signature, "atlas_a2")
-    assert called.word(np.full(6, 8)) is Word.PASS
-    assert called.word(np.full(6, 4)) is Word.FAIL
+    assert called.word(np.full(6, 8)) is VerdictKind.PASS
+    assert called.word(np.full(6, 4)) is VerdictKind.FAIL

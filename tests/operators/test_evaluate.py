@@ -113,9 +113,9 @@ def whole_and_blocks(name: str, given_arguments: dict[str, Any]) -> None:
     if len({item.spec.shape for item in call.arguments.values() if isinstance(item, Tensor)}) == 1:
         assert a.branches == b.branches  # counted per element of the output, which a whole run does not know
     assert a.divergences == b.divergences
-    assert (a.either is None) == (b.either is None)
-    if a.either is not None and b.either is not None:
-        for left, right in zip(a.either, b.either, strict=True):
+    assert (a.ambiguous is None) == (b.ambiguous is None)
+    if a.ambiguous is not None and b.ambiguous is not None:
+        for left, right in zip(a.ambiguous, b.ambiguous, strict=True):
             assert np.array_equal(left, right, equal_nan=True)
 
 
@@ -268,7 +268,7 @@ def around(value: float, steps: int = 3) -> list[float]:
 
 
 def either(x: list[float], eps: float, dtype: str = "float32") -> list[int]:
-    found = run("logit_grad", x=tensor(dtype, x), dy=tensor(dtype, [3.0] * len(x)), eps=eps).golden.either
+    found = run("logit_grad", x=tensor(dtype, x), dy=tensor(dtype, [3.0] * len(x)), eps=eps).golden.ambiguous
     return [] if found is None else found[0].tolist()
 
 
@@ -298,10 +298,10 @@ def test_either_marks_the_bound_that_is_inexact_alone():
 def test_either_gives_the_other_side():
     lo = around(0.1)[2:5]
     found = run("logit_grad", x=tensor("float32", lo), dy=tensor("float32", [3.0] * 3), eps=0.1).golden
-    assert found.either is not None
+    assert found.ambiguous is not None
     quotient = [3.0 / (x * (1 - x)) for x in lo]
     np.testing.assert_allclose(found.outputs["out"], [0.0, *quotient[1:]], rtol=1e-15)
-    np.testing.assert_allclose(found.either[1], [quotient[0], 0.0, 0.0], rtol=1e-15)
+    np.testing.assert_allclose(found.ambiguous[1], [quotient[0], 0.0, 0.0], rtol=1e-15)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -320,8 +320,8 @@ def test_either_indices_count_the_whole_tensor():
         found = run(
             "logit_grad", x=tensor("float32", x, **layout), dy=tensor("float32", np.ones(n)), eps=0.1
         ).golden
-        assert found.either is not None
-        assert found.either[0].tolist() == places
+        assert found.ambiguous is not None
+        assert found.ambiguous[0].tolist() == places
 
 
 # --- divergences ----------------------------------------------------------------------------------------------
@@ -711,7 +711,7 @@ def test_every_built_in_operator_takes_a_reference(name, reference):
     for dtype in FLOATS:
         result = run(resolve(name, reference=reference), **ordinary(name, dtype, (3, 4)))
         assert result.golden.branches == {}
-        assert result.golden.either is None
+        assert result.golden.ambiguous is None
 
 
 def test_a_signature_of_a_built_in_operator_keeps_its_contract():

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ascend_opcli.casefile.new.calls import Calls, filled, product_for
-from ascend_opcli.model import Case, Generator, Outcome, Where, Word
+from ascend_opcli.model import Case, Generator, Outcome, VerdictKind, Where
 from ascend_opcli.operators.arguments import first_spec
 from ascend_opcli.operators.catalog import operators
 from ascend_opcli.operators.operator import Operator
@@ -96,4 +96,4 @@ def test_the_host_passes_its_own_golden(operator: Operator) -> None:
             continue
         verdict = judge_outputs(case, operator, call, Outcome("host", outputs=own), exact)
         worst = [o.worst[:1] for o in verdict.outputs if not o.passed]
-        assert verdict.word in (Word.PASS, Word.SKIP), (verdict.reason, worst)
+        assert verdict.word in (VerdictKind.PASS, VerdictKind.SKIP), (verdict.reason, worst)

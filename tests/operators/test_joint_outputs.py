@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from operator_calls import arguments, tensor
 
-from ascend_opcli.model import Attribute, Case, Outcome, Verdict, Where, Word
+from ascend_opcli.model import Attribute, Case, Outcome, Verdict, VerdictKind, Where
 from ascend_opcli.operators.catalog import find
 from ascend_opcli.reference.call import make_call
 from ascend_opcli.reference.evaluate import golden, host_result
@@ -42,7 +42,7 @@ class Called:
         outcome = Outcome("device", outputs={**self.right, **made})
         return judge_outputs(case, self.operator, self.call, outcome, golden(self.operator, self.call))
 
-    def word(self, **changed: Any) -> Word:
+    def word(self, **changed: Any) -> VerdictKind:
         return self.judged(**changed).word
 
     def failed(self, **changed: Any) -> set[str]:
@@ -70,9 +70,9 @@ def test_a_qr_may_have_other_signs_and_no_wrong_factor(
 ) -> None:
     called = Called(name, self=tensor("float32", normal(*shape, scale=1000)), **mode)
     q, r = called.right["Q"], called.right["R"]
-    assert called.word() is Word.PASS
+    assert called.word() is VerdictKind.PASS
     signs = np.where(np.arange(q.shape[-1]) % 2, -1, 1)
-    assert called.word(Q=q * signs, R=r * signs[:, None]) is Word.PASS
+    assert called.word(Q=q * signs, R=r * signs[:, None]) is VerdictKind.PASS
     assert called.failed(Q=q * signs) == {"Q R"}
     assert called.failed(Q=q * 1.01, R=r / 1.01) == {"Q^H Q"}
     assert called.failed(Q=np.zeros_like(q)) == {"Q^H Q", "Q R"}
@@ -81,13 +81,13 @@ def test_a_qr_may_have_other_signs_and_no_wrong_factor(
     assert "R below its diagonal" in called.failed(R=lower)
     turn = np.linalg.qr(normal(q.shape[-1], q.shape[-1], seed=3))[0]
     assert called.failed(Q=q @ turn, R=turn.T @ r) == {"R below its diagonal"}
-    assert called.word(Q=np.full_like(q, np.nan)) is Word.FAIL
+    assert called.word(Q=np.full_like(q, np.nan)) is VerdictKind.FAIL
 
 
 def test_r_alone_belongs_to_its_matrix() -> None:
     called = Called("linalg_qr", self=tensor("float32", normal(6, 4)), mode=2)
     r = called.right["R"]
-    assert called.word(R=-r) is Word.PASS
+    assert called.word(R=-r) is VerdictKind.PASS
     assert called.failed(R=r * 1.01) == {"R^H R"}
 
 
@@ -98,8 +98,8 @@ def test_a_svd_may_have_other_signs_and_no_wrong_factor(shape: tuple[int, ...], 
         "svd", input=tensor("float32", normal(*shape, scale=1000)), fullMatrices=full, computeUV=True
     )
     sigma, u, v = (called.right[n] for n in ("sigma", "u", "v"))
-    assert called.word() is Word.PASS
-    assert called.word(u=-u, v=-v) is Word.PASS
+    assert called.word() is VerdictKind.PASS
+    assert called.word(u=-u, v=-v) is VerdictKind.PASS
     assert called.failed(u=-u) == {"u diag(sigma) v^H"}
     ascending = called.failed(sigma=sigma[..., ::-1], u=u, v=v)
     assert "sigma / max" in ascending
@@ -122,10 +122,12 @@ def test_the_factors_of_pytorch_are_right(dtype: str) -> None:
     given = torch.from_numpy(x.astype(dtype))
     u, sigma, turned = torch.linalg.svd(given, full_matrices=False)
     called = Called("svd", input=tensor(dtype, x), fullMatrices=False, computeUV=True)
-    assert called.word(u=u.numpy(), sigma=sigma.numpy(), v=turned.mH.resolve_conj().numpy()) is Word.PASS
+    assert (
+        called.word(u=u.numpy(), sigma=sigma.numpy(), v=turned.mH.resolve_conj().numpy()) is VerdictKind.PASS
+    )
     q, r = torch.linalg.qr(given)
     called = Called("qr", self=tensor(dtype, x), some=True)
-    assert called.word(Q=q.numpy(), R=r.numpy()) is Word.PASS
+    assert called.word(Q=q.numpy(), R=r.numpy()) is VerdictKind.PASS
 
 
 def test_what_is_made_of_outputs_is_shown_as_outputs_are() -> None:
@@ -163,11 +165,11 @@ def shuffled(called: Called) -> dict[str, np.ndarray]:
 def test_unique_elements_are_a_set_where_they_are_not_sorted() -> None:
     called = uniques(False)
     other = shuffled(called)
-    assert called.word(**other) is Word.PASS
-    assert called.word() is Word.PASS
+    assert called.word(**other) is VerdictKind.PASS
+    assert called.word() is VerdictKind.PASS
     for name in other:
         kept = {n: a for n, a in other.items() if n != name}
-        assert called.word(**kept) is Word.FAIL, name
+        assert called.word(**kept) is VerdictKind.FAIL, name
     twice = other["valueOut"].copy()
     twice[0] = twice[1]
     assert "valueOut" in called.failed(**{**other, "valueOut": twice})
@@ -179,7 +181,7 @@ def test_unique_elements_are_a_set_where_they_are_not_sorted() -> None:
 
 def test_sorted_unique_elements_ascend() -> None:
     called = uniques(True)
-    assert called.word() is Word.PASS
+    assert called.word() is VerdictKind.PASS
     assert called.failed(**shuffled(called)) == {"valueOut", "inverseOut", "countsOut"}
 
 
@@ -191,7 +193,7 @@ def test_the_sets_of_pytorch_are_right() -> None:
     room = np.full(x.size, 99)
     made = {"valueOut": room.copy(), "countsOut": room.copy(), "inverseOut": inverse.numpy()}
     made["valueOut"][: len(values)], made["countsOut"][: len(values)] = values.numpy(), counts.numpy()
-    assert called.word(**made) is Word.PASS
+    assert called.word(**made) is VerdictKind.PASS
 
 
 # --- random numbers -------------------------------------------------------------------------------------------
@@ -218,9 +220,9 @@ DRAWS: dict[str, tuple[Callable[[], Called], Callable[[np.random.Generator], np.
 def test_draws_of_the_distribution_pass_and_others_fail(name: str) -> None:
     called, draw = DRAWS[name][0](), DRAWS[name][1]
     right = draw(np.random.default_rng(11)).astype(np.float32)
-    assert called.word() is Word.PASS
+    assert called.word() is VerdictKind.PASS
     for seed in range(20):
-        assert called.word(selfRef=draw(np.random.default_rng(seed))) is Word.PASS
+        assert called.word(selfRef=draw(np.random.default_rng(seed))) is VerdictKind.PASS
     wrong = {
         "zeros": np.zeros(SHAPE),
         "ones": np.ones(SHAPE),
@@ -236,7 +238,7 @@ def test_draws_of_the_distribution_pass_and_others_fail(name: str) -> None:
     if name == "uniform":
         wrong["outside"] = np.where(right == right[0, 0], 3.5, right)
     for what, made in wrong.items():
-        assert called.word(selfRef=made) is Word.FAIL, what
+        assert called.word(selfRef=made) is VerdictKind.FAIL, what
 
 
 def test_bits_of_the_right_share_in_a_pattern_are_no_draw() -> None:
@@ -250,16 +252,16 @@ def test_bits_of_the_right_share_in_a_pattern_are_no_draw() -> None:
 def test_what_is_certain_is_certain(prob: float) -> None:
     called = drawn("inplace_bernoulli", prob=prob)
     made = np.full(SHAPE, prob)
-    assert called.word(selfRef=made) is Word.PASS
+    assert called.word(selfRef=made) is VerdictKind.PASS
     made[3, 4] = 1 - prob
-    assert called.word(selfRef=made) is Word.FAIL
+    assert called.word(selfRef=made) is VerdictKind.FAIL
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "float32"])
 def test_a_permutation_has_every_number_once_and_no_order(dtype: str) -> None:
     called = Called("randperm", n=500, out=tensor(dtype, shape=(500,)), **SEEDS)
     for seed in range(10):
-        assert called.word(out=np.random.default_rng(seed).permutation(500)) is Word.PASS
+        assert called.word(out=np.random.default_rng(seed).permutation(500)) is VerdictKind.PASS
     right = np.random.default_rng(0).permutation(500)
     twice, outside, below = right.copy(), right.copy(), right.copy()
     twice[7], outside[7], below[7] = twice[8], 500, -1
@@ -290,10 +292,10 @@ def packed(bits: np.ndarray) -> np.ndarray:
 def test_dropout_follows_its_own_mask(name: str, p: float) -> None:
     more: dict[str, Any] = {"train": True} if name == "dropout" else {"optionalNoiseShape": None}
     called = Called(name, input=tensor("float32", X), p=p, **more, **SEEDS)
-    assert called.word() is Word.PASS
+    assert called.word() is VerdictKind.PASS
     for seed in range(10):
         bits = np.random.default_rng(seed).random(X.size) >= p
-        assert called.word(out=dropped(X, bits, p), maskOut=packed(bits)) is Word.PASS
+        assert called.word(out=dropped(X, bits, p), maskOut=packed(bits)) is VerdictKind.PASS
     bits = np.random.default_rng(5).random(X.size) >= p
     right = dropped(X, bits, p)
     assert called.failed(out=right * (1 - p), maskOut=packed(bits)) == {"out"}  # not scaled
@@ -309,7 +311,7 @@ def test_dropout_follows_its_own_mask(name: str, p: float) -> None:
 def test_dropout_that_drops_nothing_or_all(train: bool, p: float) -> None:
     called = Called("dropout", input=tensor("float32", X), p=p, train=train, **SEEDS)
     right = np.zeros_like(X) if train and p == 1 else X
-    assert called.word(out=right) is Word.PASS
+    assert called.word(out=right) is VerdictKind.PASS
     assert called.failed(out=right + 1) == {"out"}
 
 
@@ -324,7 +326,7 @@ def test_a_given_mask_decides_every_element() -> None:
     np.testing.assert_allclose(v3.right["gradX"], dropped(X, bits, 0.5), rtol=1e-6)
     wrong = forward.right["out"].copy()
     wrong[np.unravel_index(np.flatnonzero(bits)[0], X.shape)] = 0
-    assert forward.word(out=wrong) is Word.FAIL
+    assert forward.word(out=wrong) is VerdictKind.FAIL
     for prob, made in ((0.0, X), (1.0, np.zeros_like(X))):
         same = Called("dropout_do_mask", self=x, mask=mask, prob=prob)
         np.testing.assert_array_equal(same.right["out"], made.astype(np.float32))
@@ -336,7 +338,7 @@ def test_a_drawn_mask_has_its_share_of_ones(name: str) -> None:
     called = Called(name, shape=(50, 41), prob=0.2, **more, **SEEDS)
     for seed in range(10):
         bits = np.random.default_rng(seed).random(50 * 41) >= 0.2
-        assert called.word(out=packed(bits)) is Word.PASS
-        assert called.word(out=packed(~bits)) is Word.FAIL
+        assert called.word(out=packed(bits)) is VerdictKind.PASS
+        assert called.word(out=packed(~bits)) is VerdictKind.FAIL
     whole = Called(name, shape=(50, 41), prob=0.0, **more, **SEEDS)
     assert whole.right["out"].tolist() == [255] * 272

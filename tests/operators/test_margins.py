@@ -57,8 +57,8 @@ def test_a_margin_near_0_goes_either_way_in_a_slope() -> None:
     predict = f32([1.0, 0.5, 1.0 - 2**-12])
     made = called("HingeLossGrad", predict=predict, target=target, gradOutput=f32([2.0, 2, 2]))
     assert made.golden.outputs["gradInput"].tolist() == [0, -2, -2 * (1 + 2**-12)]
-    assert made.golden.either is not None
-    places, others = made.golden.either
+    assert made.golden.ambiguous is not None
+    places, others = made.golden.ambiguous
     assert dict(zip(places.tolist(), others.tolist(), strict=True)) == {0: -2.0, 2: 0.0}
 
 

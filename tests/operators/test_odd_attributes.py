@@ -11,7 +11,7 @@ from ascend_opcli.casefile.new.text import skeleton
 from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import CaseFileError
 from ascend_opcli.execution.runner import Settings, run_cases
-from ascend_opcli.model import Word
+from ascend_opcli.model import VerdictKind
 from ascend_opcli.operators import catalog
 from ascend_opcli.verification.standards.choice import check_for
 
@@ -42,4 +42,6 @@ def test_no_whole_number_makes_a_reference_fall_over(name: str) -> None:
                 continue
             said = f"{param.name}: {value}: {result.verdict.reason}"
             assert "raised" not in result.verdict.reason, said
-            assert result.verdict.word is not Word.ERROR or "gives the shape" in result.verdict.reason, said
+            assert (
+                result.verdict.word is not VerdictKind.ERROR or "gives the shape" in result.verdict.reason
+            ), said

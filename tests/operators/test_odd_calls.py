@@ -22,8 +22,8 @@ from ascend_opcli.model import (
     Generator,
     Result,
     TensorSpec,
+    VerdictKind,
     Where,
-    Word,
 )
 from ascend_opcli.operators import catalog
 from ascend_opcli.operators.operator import Operator
@@ -112,7 +112,7 @@ def test_whatever_a_call_holds_the_host_has_a_word_for_it(part: int) -> None:
             warnings.simplefilter("error")
             result = judged(operator, made)
         said = f"{name}: {result.verdict.word.value} {result.verdict.reason}: {made}"
-        assert result.verdict.word is not Word.ERROR, said
+        assert result.verdict.word is not VerdictKind.ERROR, said
         assert not FOREIGN.search(result.verdict.reason or ""), said
 
 
@@ -150,7 +150,7 @@ def test_calls_that_once_stopped_a_host_run(op: str) -> None:
     for param in operator.signature.outputs:
         made[param.name] = operator.default_output(param.name, made)
     result = judged(operator, {p.name: made[p.name] for p in operator.signature.params})
-    assert result.verdict.word is not Word.ERROR
+    assert result.verdict.word is not VerdictKind.ERROR
     assert not FOREIGN.search(result.verdict.reason or "")
 
 
@@ -172,4 +172,4 @@ def test_lengths_of_sequences_are_counted_in_double(
         made = scalars(start=start, end=end, step=step)
         made["out"] = operator.default_output("out", made)
         assert made["out"].shape == (length,)  # type: ignore[union-attr]
-        assert judged(operator, made).verdict.word is Word.PASS or not length
+        assert judged(operator, made).verdict.word is VerdictKind.PASS or not length

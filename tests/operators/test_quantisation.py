@@ -383,11 +383,11 @@ def test_at_a_half_either_neighbour_is_right_for_out_alone(name: str) -> None:
     made = arguments(operator, self=f32([0.25, 0.3, -0.35]), scale=scale, zeroPoint=zero, **own, **BOUNDS)
     call = call_of(operator, made)
     found = golden(operator, call)
-    assert found.either is not None
-    assert found.either[0].tolist() == [0, 2]
-    near = sorted([float(found.outputs["out"][0]), float(found.either[1][0])])
+    assert found.ambiguous is not None
+    assert found.ambiguous[0].tolist() == [0, 2]
+    near = sorted([float(found.outputs["out"][0]), float(found.ambiguous[1][0])])
     np.testing.assert_allclose(near, [0.2, 0.3], rtol=1e-6)
-    assert operator.either_of == "out"
+    assert operator.ambiguous_output == "out"
     assert any("half" in text for text in found.divergences)
 
 

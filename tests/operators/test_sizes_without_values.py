@@ -18,7 +18,7 @@ from ascend_opcli.execution.runner import Settings, run_cases
 from ascend_opcli.expression.functions import FUNCTIONS, distinct
 from ascend_opcli.expression.language import SMALL, compile_expression, memory_bound, sized_together
 from ascend_opcli.expression.shapes import Described
-from ascend_opcli.model import Case, Word
+from ascend_opcli.model import Case, VerdictKind
 
 LARGE = {
     "numbers": "ones((2**12, 2**12))",
@@ -129,7 +129,7 @@ def test_a_case_that_the_budget_does_not_reach_is_sized_by_its_run() -> None:
     cases = load(f"cases: [{json.dumps(sweep)}]\n")
     assert (cases[0].open_outputs, cases[-1].open_outputs) == ((), ("out",))
     for result in run_cases([cases[0], cases[-1]], Settings()):
-        assert result.verdict.word is Word.PASS, result.verdict.reason
+        assert result.verdict.word is VerdictKind.PASS, result.verdict.reason
 
 
 @pytest.mark.parametrize("kind", ["f8", "i8", "c16", "?", "f4"])
@@ -161,7 +161,10 @@ def test_a_bound_on_memory_holds_for_intermediate_values() -> None:
         expression(x=np.ones(1))
     case = load("cases: [{reference: 'x + sum(ones((2**20,)))'}]\n")
     (result,) = run_cases(case, Settings(memory_limit=2**21))
-    assert (result.verdict.word, "more than 2,097,152 bytes" in result.verdict.reason) == (Word.ERROR, True)
+    assert (result.verdict.word, "more than 2,097,152 bytes" in result.verdict.reason) == (
+        VerdictKind.ERROR,
+        True,
+    )
 
 
 class Asked(BaseException):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from operator_calls import arguments, call_of, tensor
 
-from ascend_opcli.model import Attribute, Case, Outcome, Verdict, Where, Word
+from ascend_opcli.model import Attribute, Case, Outcome, Verdict, VerdictKind, Where
 from ascend_opcli.operators.catalog import find
 from ascend_opcli.reference.evaluate import golden, host_result
 from ascend_opcli.verification.verdict import judge_outputs
@@ -58,23 +58,23 @@ def judged(name: str, given: dict[str, Any], spoil: tuple[str, int] | None = Non
 @pytest.mark.parametrize("name", CALLS)
 def test_a_nan_leaves_its_own_slice_out_and_no_other(name: str) -> None:
     verdict = judged(name, CALLS[name])
-    assert verdict.word is Word.PASS
+    assert verdict.word is VerdictKind.PASS
     assert verdict.unjudged
     for said in verdict.unjudged:
         left, _, of = said.partition(" of ")
         assert 0 < int(left) < int(of.split()[0])
     for output in (said.split()[-1] for said in verdict.unjudged):
         for place in (0, -1):  # of the first slice and of the last, which are healthy
-            assert judged(name, CALLS[name], (output, place)).word is Word.FAIL, (output, place)
+            assert judged(name, CALLS[name], (output, place)).word is VerdictKind.FAIL, (output, place)
 
 
 @pytest.mark.parametrize("name", DEFINED)
 def test_what_kernels_define_for_nan_is_judged_whole(name: str) -> None:
     verdict = judged(name, DEFINED[name])
-    assert verdict.word is Word.PASS
+    assert verdict.word is VerdictKind.PASS
     assert not verdict.unjudged
     output = verdict.outputs[0].name
-    assert judged(name, DEFINED[name], (output, 2)).word is Word.FAIL
+    assert judged(name, DEFINED[name], (output, 2)).word is VerdictKind.FAIL
 
 
 @pytest.mark.parametrize("largest", [True, False])
@@ -92,11 +92,13 @@ def test_what_is_selected_from_a_slice_with_nan_stands_where_it_is_said_to_stand
         outputs = {n: a.copy() for n, a in right.items()}
         outputs["valuesOut"][1], outputs["indicesOut"][1] = ROWS[1][order], order
         assert (
-            judge_outputs(case, operator, call, Outcome("device", outputs=outputs), truth).word is Word.PASS
+            judge_outputs(case, operator, call, Outcome("device", outputs=outputs), truth).word
+            is VerdictKind.PASS
         )
         outputs["indicesOut"][1] = np.roll(order, 1)
         assert (
-            judge_outputs(case, operator, call, Outcome("device", outputs=outputs), truth).word is Word.FAIL
+            judge_outputs(case, operator, call, Outcome("device", outputs=outputs), truth).word
+            is VerdictKind.FAIL
         )
 
 

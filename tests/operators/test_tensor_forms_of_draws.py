@@ -10,7 +10,7 @@ import pytest
 from operator_calls import tensor
 from test_joint_outputs import Called, needs_torch
 
-from ascend_opcli.model import Word
+from ascend_opcli.model import VerdictKind
 from ascend_opcli.operators.catalog import find
 
 try:
@@ -102,9 +102,9 @@ DRAWS: dict[str, tuple[Callable[[], Called], str, Draw]] = {
 def test_draws_of_the_distribution_pass_and_others_fail(name: str) -> None:
     make, output, draw = DRAWS[name]
     called = make()
-    assert called.word() is Word.PASS
+    assert called.word() is VerdictKind.PASS
     for seed in range(10):
-        assert called.word(**{output: draw(np.random.default_rng(seed))}) is Word.PASS, seed
+        assert called.word(**{output: draw(np.random.default_rng(seed))}) is VerdictKind.PASS, seed
     right = draw(np.random.default_rng(11)).astype(np.float64)
     wrong = {
         "zeros": np.zeros(SHAPE),
@@ -116,7 +116,7 @@ def test_draws_of_the_distribution_pass_and_others_fail(name: str) -> None:
     if output == "selfRef" and "bernoulli" not in name:  # every element has the same distribution
         del wrong["shuffled among elements"]
     for what, made in wrong.items():
-        assert called.word(**{output: made}) is Word.FAIL, what
+        assert called.word(**{output: made}) is VerdictKind.FAIL, what
 
 
 @pytest.mark.parametrize("value", [0.5, 20.0, -8.0, np.nan])
@@ -124,7 +124,7 @@ def test_a_single_number_that_cannot_be_drawn_is_found(value: float) -> None:
     called, output, draw = DRAWS["inplace_random"][0](), "selfRef", DRAWS["inplace_random"][2]
     made = draw(np.random.default_rng(4)).astype(np.float32)
     made[5, 6] = value
-    assert called.word(**{output: made}) is Word.FAIL
+    assert called.word(**{output: made}) is VerdictKind.FAIL
 
 
 def test_where_there_is_no_deviation_the_draw_is_the_mean() -> None:
@@ -144,7 +144,7 @@ def test_bad_parameters_leave_their_own_elements_open() -> None:
         made[3, 3] = 77
         assert called.judged(out=made).unjudged == ("1 of 4,160 elements of out",)
         made[3, 4] = np.nan
-        assert called.word(out=made) is Word.FAIL
+        assert called.word(out=made) is VerdictKind.FAIL
 
 
 # --- samples ----------------------------------------------------------------------------------------------------
@@ -160,17 +160,17 @@ def sampled(count: int, again: bool, weights: np.ndarray = WEIGHTS) -> Called:
 
 def test_samples_with_replacement_follow_their_weights() -> None:
     called, p = sampled(2000, True), WEIGHTS / WEIGHTS.sum(1, keepdims=True)
-    assert called.word() is Word.PASS
+    assert called.word() is VerdictKind.PASS
     for seed in range(10):
         g = np.random.default_rng(seed)
-        assert called.word(out=np.stack([g.choice(4, 2000, p=row) for row in p])) is Word.PASS
+        assert called.word(out=np.stack([g.choice(4, 2000, p=row) for row in p])) is VerdictKind.PASS
     g = np.random.default_rng(0)
     for made in (
         g.integers(0, 4, (3, 2000)),
         np.stack([g.choice(4, 2000, p=row) for row in p[::-1]]),
         np.full((3, 2000), 3),
     ):
-        assert called.word(out=made) is Word.FAIL
+        assert called.word(out=made) is VerdictKind.FAIL
     for place, value in ((0, 2), (1, 4), (1, -1)):  # a weight of 0, and places that are none
         made = called.right["out"].copy()
         made[place, 7] = value
@@ -179,22 +179,22 @@ def test_samples_with_replacement_follow_their_weights() -> None:
 
 def test_samples_without_replacement_are_each_there_once() -> None:
     called = sampled(3, False)
-    assert called.word() is Word.PASS
+    assert called.word() is VerdictKind.PASS
     for made in ([[0, 1, 3], [1, 2, 3], [3, 1, 0]], [[3, 1, 0], [3, 2, 1], [0, 1, 2]]):
-        assert called.word(out=np.array(made)) is Word.PASS
+        assert called.word(out=np.array(made)) is VerdictKind.PASS
     for made in (
         [[0, 1, 1], [1, 2, 3], [3, 1, 0]],
         [[0, 1, 2], [1, 2, 3], [3, 1, 0]],
         [[0, 1, 3], [1, 2, 3], [3, 1, 4]],
     ):
-        assert called.word(out=np.array(made)) is Word.FAIL
+        assert called.word(out=np.array(made)) is VerdictKind.FAIL
     weights = WEIGHTS.copy()
     weights[1, 1] = np.nan
     called = sampled(3, False, weights)
     assert called.judged(out=np.array([[0, 1, 3], [9, 9, 9], [3, 1, 0]])).unjudged == (
         "3 of 9 elements of out",
     )
-    assert called.word(out=np.array([[0, 1, 1], [9, 9, 9], [3, 1, 0]])) is Word.FAIL
+    assert called.word(out=np.array([[0, 1, 1], [9, 9, 9], [3, 1, 0]])) is VerdictKind.FAIL
 
 
 # --- sets of slices ---------------------------------------------------------------------------------------------
@@ -220,8 +220,8 @@ def test_the_slices_of_pytorch_are_right(name: str, dim: int) -> None:
         room = np.full(called.right[output].size, 99)
         room[: front.size] = front
         outputs[output] = room.reshape(called.right[output].shape)
-    assert called.word(**outputs) is Word.PASS
-    assert called.word() is Word.PASS
+    assert called.word(**outputs) is VerdictKind.PASS
+    assert called.word() is VerdictKind.PASS
     for output, values in outputs.items():
         off = values.copy()
         off.reshape(-1)[0] += 1
@@ -236,7 +236,7 @@ def test_distinct_slices_are_a_set_where_they_are_not_sorted() -> None:
     for made in other.values():
         made[:n] = made[order]
     inverse = np.argsort(order)[called.right["inverseOut"]]
-    assert called.word(**other, inverseOut=inverse) is Word.PASS
+    assert called.word(**other, inverseOut=inverse) is VerdictKind.PASS
     assert called.failed(**other) == {"inverseOut"}
     twice = other["valueOut"].copy()
     twice[0] = twice[1]

@@ -22,8 +22,8 @@ from ascend_opcli.model import (
     TensorSpec,
     Timings,
     Verdict,
+    VerdictKind,
     Where,
-    Word,
 )
 from ascend_opcli.reporting.finished import FinishedRun
 
@@ -99,17 +99,21 @@ def output(*, passed: bool = True, name: str = "out", **changes: Any) -> OutputR
 
 
 def result(
-    word: Word = Word.PASS, made: Case | None = None, *, reason: str | None = None, **changes: Any
+    word: VerdictKind = VerdictKind.PASS,
+    made: Case | None = None,
+    *,
+    reason: str | None = None,
+    **changes: Any,
 ) -> Result:
     outputs = {
-        Word.PASS: (output(),),
-        Word.FAIL: (output(passed=False),),
-        Word.KNOWN: (output(passed=False),),
+        VerdictKind.PASS: (output(),),
+        VerdictKind.FAIL: (output(passed=False),),
+        VerdictKind.KNOWN: (output(passed=False),),
     }
     said = {
-        Word.PASS: "",
-        Word.FAIL: "1 of 4 elements is over the tolerance",
-        Word.KNOWN: "known issue: slow",
+        VerdictKind.PASS: "",
+        VerdictKind.FAIL: "1 of 4 elements is over the tolerance",
+        VerdictKind.KNOWN: "known issue: slow",
     }
     verdict = Verdict(
         word, said.get(word, "507899 the device is gone") if reason is None else reason, outputs.get(word, ())
@@ -147,7 +151,7 @@ def finished(results: Sequence[Result], **changes: Any) -> FinishedRun:
 
 
 def every_word() -> list[Result]:
-    return [result(word, case(word.value.lower())) for word in Word]
+    return [result(word, case(word.value.lower())) for word in VerdictKind]
 
 
 def hostile() -> list[Result]:
@@ -157,10 +161,10 @@ def hostile() -> list[Result]:
             word,
             case(f"{number} {text}", path=f"dir/{number}.yaml"),
             reason=f"because {text}",
-            voice=text,
+            captured_output=text,
             message=text,
             log=(text,),
         )
         for number, text in enumerate(HOSTILE)
-        for word in (Word.FAIL, Word.SKIP)
+        for word in (VerdictKind.FAIL, VerdictKind.SKIP)
     ]

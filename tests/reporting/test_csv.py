@@ -6,7 +6,7 @@ import csv
 import io
 import math
 
-from ascend_opcli.model import Census, Element, Verdict, Word
+from ascend_opcli.model import Census, Element, Verdict, VerdictKind
 from ascend_opcli.reporting.csv_report import COLUMNS, render
 from ascend_opcli.reporting.finished import FinishedRun
 from tests.conftest import ROOT, CaseFile, Opcli
@@ -36,21 +36,21 @@ def test_every_output_of_every_case_has_a_row(opcli: Opcli) -> None:
 
 
 def test_a_case_of_several_outputs_has_as_many_rows_and_one_of_none_has_one() -> None:
-    several = Verdict(Word.FAIL, "wrong", (output(), output(passed=False, name="mean")))
-    read = rows(finished([result(verdict=several), result(Word.SKIP, reason="elsewhere")]))
+    several = Verdict(VerdictKind.FAIL, "wrong", (output(), output(passed=False, name="mean")))
+    read = rows(finished([result(verdict=several), result(VerdictKind.SKIP, reason="elsewhere")]))
     assert [(r["output"], r["passed"]) for r in read] == [("out", "true"), ("mean", "false"), ("", "")]
     assert read[2]["dtype"] == "float32"
     assert read[2]["elements"] == ""
 
 
 def test_all_five_words_are_written() -> None:
-    assert [r["verdict"] for r in rows(finished(every_word()))] == [w.value for w in Word]
+    assert [r["verdict"] for r in rows(finished(every_word()))] == [w.value for w in VerdictKind]
 
 
 def test_numbers_keep_their_digits_and_special_ones_are_words() -> None:
     worst = Element((3, 0), {"x": -0.0}, math.nan, -math.inf, math.inf, 0.1 + 0.2, 1e300, math.inf)
     odd = output(passed=False, worst=(worst,), used=math.inf, atol_needed=None, floor=1 / 3, census=Census(4))
-    (read,) = rows(finished([result(verdict=Verdict(Word.FAIL, "x", (odd,)))]))
+    (read,) = rows(finished([result(verdict=Verdict(VerdictKind.FAIL, "x", (odd,)))]))
     assert (read["worst_got"], read["worst_golden"], read["used"]) == ("nan", "-inf", "inf")
     assert float(read["worst_relative"]) == 0.1 + 0.2
     assert float(read["floor"]) == 1 / 3
@@ -61,7 +61,7 @@ def test_numbers_keep_their_digits_and_special_ones_are_words() -> None:
 
 def test_a_complex_value_is_one_that_python_reads() -> None:
     worst = Element((0,), {}, complex(1, -2), complex(0.1, math.nan), 1.0, 1.0, 1.0, 1.0)
-    (read,) = rows(finished([result(verdict=Verdict(Word.FAIL, "x", (output(worst=(worst,)),)))]))
+    (read,) = rows(finished([result(verdict=Verdict(VerdictKind.FAIL, "x", (output(worst=(worst,)),)))]))
     assert complex(read["worst_got"]) == complex(1, -2)
     assert math.isnan(complex(read["worst_golden"]).imag)
 
@@ -81,7 +81,7 @@ def test_hostile_names_are_cells_and_no_formulas() -> None:
 
 
 def test_a_reason_of_several_lines_stays_one_cell() -> None:
-    (read,) = rows(finished([result(Word.FAIL, reason='two\nlines, "quoted"')]))
+    (read,) = rows(finished([result(VerdictKind.FAIL, reason='two\nlines, "quoted"')]))
     assert read["reason"] == 'two\nlines, "quoted"'
 
 

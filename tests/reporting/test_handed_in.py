@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ascend_opcli.model import Branch, Result, Verdict, Word
+from ascend_opcli.model import Branch, Result, Verdict, VerdictKind
 from ascend_opcli.reporting import acceptance, issue_report
 from ascend_opcli.reporting.finished import FinishedRun
 from ascend_opcli.reporting.texts import LANGUAGES, TEXTS
@@ -62,7 +62,7 @@ def test_both_languages_have_one_structure(render: Render, results: list[Result]
     assert not CHINESE.search(english.replace("误差过大", ""))
     assert CHINESE.search(chinese)
     # The words of the judgement are the same in both.
-    for word in Word:
+    for word in VerdictKind:
         assert english.count(f"**{word.value}") == chinese.count(f"**{word.value}")
 
 
@@ -122,7 +122,7 @@ def test_a_branch_that_nothing_reaches_is_named() -> None:
 
 def test_the_worst_case_of_each_dtype_is_the_failed_one_then_the_one_that_uses_most() -> None:
     def of(name: str, used: float, passed: bool, dtype: str) -> Result:
-        word = Word.PASS if passed else Word.FAIL
+        word = VerdictKind.PASS if passed else VerdictKind.FAIL
         report = output(passed=passed, used=used, dtype=dtype)
         return result(word, case(name), verdict=Verdict(word, "", (report,)))
 
@@ -145,7 +145,7 @@ def test_the_worst_case_of_each_dtype_is_the_failed_one_then_the_one_that_uses_m
 def test_many_values_are_bounded_and_the_failing_ones_kept() -> None:
     results = []
     for n in range(500):
-        word = Word.FAIL if n == 499 else Word.PASS
+        word = VerdictKind.FAIL if n == 499 else VerdictKind.PASS
         branches = (Branch(f"b{n}", 1),)
         made = case(f"n{n}", tags=(f"t{n}",))
         results.append(
@@ -195,14 +195,16 @@ def test_a_demanded_refusal_that_did_not_come_says_what_was_demanded(
 
 
 def test_the_first_five_failures_are_shown_and_the_rest_counted() -> None:
-    english, chinese = both(issue_report.render, [result(Word.FAIL, case(f"n{n}")) for n in range(12)])
+    english, chinese = both(issue_report.render, [result(VerdictKind.FAIL, case(f"n{n}")) for n in range(12)])
     assert len(re.findall(r"^## \d\. ", english, re.MULTILINE)) == 5
     assert "7 more cases of the run fail" in english
     assert "另有 7 个失败的用例" in chinese
 
 
 def test_what_the_kernel_printed_is_the_log_and_cannot_leave_its_block() -> None:
-    loud = result(Word.FAIL, voice="```\n# not a heading\n<b>", log=("[ERROR] EZ9999", "x" * 10_000))
+    loud = result(
+        VerdictKind.FAIL, captured_output="```\n# not a heading\n<b>", log=("[ERROR] EZ9999", "x" * 10_000)
+    )
     english, _ = both(issue_report.render, [loud])
     shown = page(english)
     assert "not a heading" in shown.text
@@ -211,14 +213,16 @@ def test_what_the_kernel_printed_is_the_log_and_cannot_leave_its_block() -> None
 
 
 def test_no_failure_is_no_bug_report() -> None:
-    english, chinese = both(issue_report.render, [result(), result(Word.SKIP), result(Word.KNOWN)])
+    english, chinese = both(
+        issue_report.render, [result(), result(VerdictKind.SKIP), result(VerdictKind.KNOWN)]
+    )
     assert "No case of this run failed" in english
     assert "没有失败的用例" in chinese
 
 
 def test_a_run_that_is_not_complete_says_so_in_both() -> None:
     for render in (acceptance.render, issue_report.render):
-        english, chinese = both(render, [result(Word.FAIL)], planned=9, complete=False)
+        english, chinese = both(render, [result(VerdictKind.FAIL)], planned=9, complete=False)
         assert "The run is not complete: 1 of 9 cases were run" in english
         assert "运行不完整：共 9 个用例，实际运行 1 个" in chinese
 

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from ascend_opcli.model import ULP_BINS, Census, Element, Verdict, Word
+from ascend_opcli.model import ULP_BINS, Census, Element, Verdict, VerdictKind
 from ascend_opcli.reporting import pictures
 from ascend_opcli.reporting.finished import FinishedRun
 from ascend_opcli.reporting.html import MOST_DETAILS, render
@@ -99,7 +99,7 @@ def test_a_run_is_a_page_that_stands_alone(opcli: Opcli, case_file: CaseFile) ->
 def test_every_word_can_be_filtered_without_a_script() -> None:
     source = "".join(render(finished(every_word())))
     shown = Page(source)
-    for word in Word:
+    for word in VerdictKind:
         assert f"show-{word.value}" in shown.ids
         assert f'<label for="show-{word.value}">' in source
         assert f"#show-{word.value}:not(:checked)~main tr.{word.value}{{display:none}}" in source
@@ -124,7 +124,7 @@ def test_a_failure_shows_what_one_needs_to_go_on() -> None:
         ulp_histogram=(0, 0, 0, 10) + (0,) * (len(ULP_BINS) - 2),
         warnings=("a clause let 1 NaN pass",),
     )
-    shown = page(finished([result(Word.FAIL, verdict=Verdict(Word.FAIL, "wrong", (failed,)))]))
+    shown = page(finished([result(VerdictKind.FAIL, verdict=Verdict(VerdictKind.FAIL, "wrong", (failed,)))]))
     for said in (
         "only the tail is wrong: the last 10 elements",
         "100 elements: exact 90 % (90), over 10 % (10), sign flipped 4",
@@ -146,7 +146,7 @@ def test_special_numbers_are_shown_and_not_drawn() -> None:
         Element((2,), {}, complex(1, 2), 1e-300, 1.0, 1.0, 1.0, 1.0),
     )
     failed = output(passed=False, worst=worst, used=math.inf)
-    shown = page(finished([result(Word.FAIL, verdict=Verdict(Word.FAIL, "wrong", (failed,)))]))
+    shown = page(finished([result(VerdictKind.FAIL, verdict=Verdict(VerdictKind.FAIL, "wrong", (failed,)))]))
     assert "nan" in shown.text
     assert "-inf" in shown.text
     assert "1+2j" in shown.text
@@ -169,7 +169,7 @@ def test_the_strip_counts_cells_of_the_size_they_have() -> None:
 
 
 def test_a_page_of_thousands_of_failures_can_be_opened() -> None:
-    results = [result(Word.FAIL, case(f"n{n}")) for n in range(MOST_DETAILS + 5)]
+    results = [result(VerdictKind.FAIL, case(f"n{n}")) for n in range(MOST_DETAILS + 5)]
     shown = page(finished(results))
     assert len(shown.cells["id"]) == MOST_DETAILS + 5
     assert len([i for i in shown.ids if i.startswith("c")]) == MOST_DETAILS

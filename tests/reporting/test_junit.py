@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import xmlschema
 
-from ascend_opcli.model import Timings, Word
+from ascend_opcli.model import Timings, VerdictKind
 from ascend_opcli.reporting.finished import FinishedRun
 from ascend_opcli.reporting.junit import render
 from tests.conftest import CaseFile, Opcli
@@ -163,7 +163,7 @@ def test_a_run_without_a_case_is_still_a_document() -> None:
 
 
 def test_a_failure_of_any_length_has_a_short_message() -> None:
-    root = document(finished([result(Word.FAIL, reason="long " * 10_000)]))
+    root = document(finished([result(VerdictKind.FAIL, reason="long " * 10_000)]))
     (failure,) = root.iter("failure")
     assert len(failure.attrib["message"]) <= 500
 

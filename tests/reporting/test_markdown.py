@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from ascend_opcli.model import Word
+from ascend_opcli.model import VerdictKind
 from ascend_opcli.reporting.escape import fenced, markdown, markdown_code
 from ascend_opcli.reporting.finished import FinishedRun
 from ascend_opcli.reporting.markdown import LIMIT, render
@@ -128,9 +128,9 @@ def test_a_fence_is_longer_than_any_in_what_it_holds() -> None:
     assert shown.tags == ["pre", "code", "p"]
 
 
-@pytest.mark.parametrize("word", [Word.FAIL, Word.PASS])
-def test_a_large_run_stays_below_the_limit_and_says_what_was_cut(word: Word) -> None:
-    results = [result(word, case(f"n{n}"), voice="noise\n" * 500) for n in range(10_000)]
+@pytest.mark.parametrize("word", [VerdictKind.FAIL, VerdictKind.PASS])
+def test_a_large_run_stays_below_the_limit_and_says_what_was_cut(word: VerdictKind) -> None:
+    results = [result(word, case(f"n{n}"), captured_output="noise\n" * 500) for n in range(10_000)]
     text = report(finished(results))
     assert len(text) <= LIMIT
     assert "Left out for the limit of 60,000 characters: " in text
@@ -138,7 +138,7 @@ def test_a_large_run_stays_below_the_limit_and_says_what_was_cut(word: Word) -> 
     cut = re.search(r"([\d,]+) rows of the table", text)
     assert cut is not None
     assert len(cases_of(shown)) + int(cut[1].replace(",", "")) == 10_000
-    if word is Word.FAIL:
+    if word is VerdictKind.FAIL:
         details = re.search(r"the details of ([\d,]+) failures", text)
         assert details is not None
         assert text.count("**FAIL**") + int(details[1].replace(",", "")) == 10_000
@@ -146,7 +146,7 @@ def test_a_large_run_stays_below_the_limit_and_says_what_was_cut(word: Word) -> 
 
 def test_one_enormous_failure_does_not_break_the_limit() -> None:
     endless = case("n" * 100_000)
-    text = report(finished([result(Word.FAIL, endless, reason="r" * 100_000, repro="opcli run x")]))
+    text = report(finished([result(VerdictKind.FAIL, endless, reason="r" * 100_000, repro="opcli run x")]))
     assert len(text) <= LIMIT
     assert "repro: opcli run x" in text
     page(text)

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.cells import cell_len
 
-from ascend_opcli.model import Word
+from ascend_opcli.model import VerdictKind
 from ascend_opcli.reporting.terminal import FOLDED, print_results
 from tests.reporting.made_up import case, every_word, hostile, result
 
@@ -52,5 +52,5 @@ def test_a_long_table_has_one_line_a_case_and_colours_where_they_are_wanted(
 
 def test_a_pipe_has_no_colours() -> None:
     stream = io.StringIO()
-    print_results([result(Word.FAIL, case(f"n{n}")) for n in range(FOLDED + 1)], stream, summary=())
+    print_results([result(VerdictKind.FAIL, case(f"n{n}")) for n in range(FOLDED + 1)], stream, summary=())
     assert "\x1b" not in stream.getvalue()

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ascend_opcli.model import Case, ExpectedStatus, Outcome, Phase, Where, Word
+from ascend_opcli.model import Case, ExpectedStatus, Outcome, Phase, VerdictKind, Where
 from ascend_opcli.tensors.dtypes import round_to, widen
 from ascend_opcli.verification.compare.elements import figures
 from ascend_opcli.verification.compare.metrics import measure
@@ -320,8 +320,10 @@ def test_an_element_is_shown_with_the_golden_that_counts_there() -> None:
     golden = np.array([1.0, 2.0, 4.0, 8.0])
     got = np.array([11.0, 12.0, 14.0, 8.0], np.float32)
     for places in ([1], [0, 2], [3, 1], []):
-        either = (np.array(places, int), np.array([10.0] * len(places)))
-        report = judge_output("out", got, golden, dtype="float32", choice=parse("allclose"), either=either)
+        ambiguous = (np.array(places, int), np.array([10.0] * len(places)))
+        report = judge_output(
+            "out", got, golden, dtype="float32", choice=parse("allclose"), ambiguous=ambiguous
+        )
         shown = {e.index[0]: e.golden for e in report.worst}
         assert shown == {at: 10.0 if at in places else golden[at] for at in (0, 1, 2)}, places
 
@@ -339,41 +341,41 @@ Y = {"y": np.zeros(1)}
     [
         (None, {}, None),
         (None, {"outputs": Y}, None),
-        (None, {"status": 161002}, Word.FAIL),
-        (None, {"status": 161002, "phase": TWO}, Word.FAIL),
-        (None, {"status": LOST}, Word.ERROR),
-        (None, {"findings": ("wrote beyond its end",)}, Word.FAIL),
+        (None, {"status": 161002}, VerdictKind.FAIL),
+        (None, {"status": 161002, "phase": TWO}, VerdictKind.FAIL),
+        (None, {"status": LOST}, VerdictKind.ERROR),
+        (None, {"findings": ("wrote beyond its end",)}, VerdictKind.FAIL),
         (None, {"findings": ("wrote beyond its end",), "outputs": Y}, None),
-        (None, {"skip": "no", "error": "no", "status": 161002}, Word.SKIP),
-        (None, {"error": "no", "status": 161002}, Word.ERROR),
-        ((161002, ONE), {"status": 161002}, Word.PASS),
-        ((161002, ONE), {"status": 161002, "phase": TWO}, Word.FAIL),
-        ((161002, ONE), {"status": 161001}, Word.FAIL),
-        ((161002, ONE), {"status": 161003}, Word.FAIL),
-        ((161002, ONE), {"status": 0}, Word.FAIL),
-        ((161002, ONE), {"status": LOST}, Word.ERROR),
-        ((161002, ONE), {"status": 161002, "findings": ("wrote beyond its end",)}, Word.FAIL),
-        ((161002, ONE), {"status": 161002, "skip": "no"}, Word.SKIP),
-        ((161002, ONE), {"status": 161002, "error": "no"}, Word.ERROR),
-        ((561002, TWO), {"status": 561002, "phase": TWO}, Word.PASS),
-        ((561002, TWO), {"status": 561002}, Word.FAIL),
-        ((LOST, ONE), {"status": LOST}, Word.PASS),
-        ((LOST, ONE), {"status": OTHER_LOST}, Word.ERROR),
-        ((161002, ONE, "shape of x"), {"status": 161002, "message": "the shape of x is"}, Word.PASS),
-        ((161002, ONE, "shape of x"), {"status": 161002, "message": "the shape of y is"}, Word.FAIL),
-        ((161002, ONE, "shape of x"), {"status": 161002}, Word.FAIL),
+        (None, {"skip": "no", "error": "no", "status": 161002}, VerdictKind.SKIP),
+        (None, {"error": "no", "status": 161002}, VerdictKind.ERROR),
+        ((161002, ONE), {"status": 161002}, VerdictKind.PASS),
+        ((161002, ONE), {"status": 161002, "phase": TWO}, VerdictKind.FAIL),
+        ((161002, ONE), {"status": 161001}, VerdictKind.FAIL),
+        ((161002, ONE), {"status": 161003}, VerdictKind.FAIL),
+        ((161002, ONE), {"status": 0}, VerdictKind.FAIL),
+        ((161002, ONE), {"status": LOST}, VerdictKind.ERROR),
+        ((161002, ONE), {"status": 161002, "findings": ("wrote beyond its end",)}, VerdictKind.FAIL),
+        ((161002, ONE), {"status": 161002, "skip": "no"}, VerdictKind.SKIP),
+        ((161002, ONE), {"status": 161002, "error": "no"}, VerdictKind.ERROR),
+        ((561002, TWO), {"status": 561002, "phase": TWO}, VerdictKind.PASS),
+        ((561002, TWO), {"status": 561002}, VerdictKind.FAIL),
+        ((LOST, ONE), {"status": LOST}, VerdictKind.PASS),
+        ((LOST, ONE), {"status": OTHER_LOST}, VerdictKind.ERROR),
+        ((161002, ONE, "shape of x"), {"status": 161002, "message": "the shape of x is"}, VerdictKind.PASS),
+        ((161002, ONE, "shape of x"), {"status": 161002, "message": "the shape of y is"}, VerdictKind.FAIL),
+        ((161002, ONE, "shape of x"), {"status": 161002}, VerdictKind.FAIL),
         ((0, ONE), {}, None),
-        ((0, ONE), {"status": 161002}, Word.FAIL),
+        ((0, ONE), {"status": 161002}, VerdictKind.FAIL),
     ],
 )
 def test_the_status_alone_decides_as_far_as_it_can(
-    backend: str, wanted: tuple[int, Phase] | None, came: dict[str, object], word: Word | None
+    backend: str, wanted: tuple[int, Phase] | None, came: dict[str, object], word: VerdictKind | None
 ) -> None:
     expected = None if wanted is None else ExpectedStatus(*wanted)
     case = Case("f", "a", "aclnnAbs", {}, Where("f", 1, 1), status=expected)
     verdict = judge_status(case, Outcome(backend, **came))  # type: ignore[arg-type]
     assert (verdict.word if verdict is not None else None) is word
-    assert verdict is None or word is Word.PASS or verdict.reason
+    assert verdict is None or word is VerdictKind.PASS or verdict.reason
 
 
 def test_expected_integers_are_compared_as_integers(opcli: Opcli, case_file: CaseFile) -> None:

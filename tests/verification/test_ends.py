@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ascend_opcli.casefile.open import load_text
-from ascend_opcli.model import Call, Case, Outcome, Tensor, Verdict, Word
+from ascend_opcli.model import Call, Case, Outcome, Tensor, Verdict, VerdictKind
 from ascend_opcli.operators.catalog import find
 from ascend_opcli.reference.call import make_call, with_result_shapes
 from ascend_opcli.reference.evaluate import golden, host_result
@@ -103,7 +103,7 @@ def test_a_kernel_without_the_end_of_the_axis_fails_or_is_called_weak(name: str,
         wrong = round_to(kernel(x, end), "float32").reshape(right[out].shape)
         found = verdict(case, call, {**right, out: wrong})
         ends = [text for report in found.outputs for text in report.weak if "without its last" in text]
-        assert found.word is Word.FAIL or ends, f"the last {end} left out"
+        assert found.word is VerdictKind.FAIL or ends, f"the last {end} left out"
 
 
 def test_what_is_told_is_the_longest_end_that_could_be_missing() -> None:
@@ -134,7 +134,7 @@ def test_what_is_told_is_the_longest_end_that_could_be_missing() -> None:
 def test_an_axis_that_is_not_reduced_is_not_spoken_of(name: str, more: str) -> None:
     case, call = prepared(f"op: {name}\ncases:\n- {{name: a, dtype: float32, shape: [40, 20], {more}}}")
     found = verdict(case, call, host_result(find(name), call))
-    assert found.word is Word.PASS
+    assert found.word is VerdictKind.PASS
     assert [w for report in found.outputs for w in report.weak if "axis 0" in w] == []
 
 
@@ -158,7 +158,7 @@ def test_a_window_that_covers_a_whole_axis_is_judged(shape: list[int], kernel: l
         " cubeMathType: 0}}]"
     )
     result = verdict(case, call, host_result(operator_of(case), call))
-    assert result.word is Word.PASS, result.reason
+    assert result.word is VerdictKind.PASS, result.reason
 
 
 @pytest.mark.parametrize(

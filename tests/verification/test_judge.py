@@ -16,7 +16,7 @@ NAN, INF = math.nan, math.inf
 
 def judge(got: object, golden: object, dtype: str, standard: str, **numbers: object) -> OutputReport:
     keywords = {
-        k: numbers.pop(k) for k in ("inputs", "either", "written", "copies", "threads") if k in numbers
+        k: numbers.pop(k) for k in ("inputs", "ambiguous", "written", "copies", "threads") if k in numbers
     }
     numpy = getattr(ml_dtypes, dtype, None) or np.dtype(dtype)
     if not isinstance(got, np.ndarray):
@@ -354,13 +354,13 @@ def test_either_branch_is_right_at_a_threshold() -> None:
     golden = np.arange(1.0, 7.0).astype(np.float32)
     got = golden.copy()
     got[[4, 1]] = (0.0, NAN)
-    either = (np.array([4, 1, 2]), np.array([0.0, NAN, 0.0]))
-    report = judge(got, golden, "float32", "ecosystem", either=either)
+    ambiguous = (np.array([4, 1, 2]), np.array([0.0, NAN, 0.0]))
+    report = judge(got, golden, "float32", "ecosystem", ambiguous=ambiguous)
     assert report.passed, report.reason
     assert report.either == 3
     assert report.census.exact == 6
     got[4] = 0.25
-    report = judge(got, golden, "float32", "ecosystem", either=either)
+    report = judge(got, golden, "float32", "ecosystem", ambiguous=ambiguous)
     assert not report.passed
     assert report.worst[0].golden == 0.0
 

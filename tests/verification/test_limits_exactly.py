@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ascend_opcli.casefile.open import load_text
-from ascend_opcli.model import Verdict, Word
+from ascend_opcli.model import Verdict, VerdictKind
 from ascend_opcli.verification.compare.elements import rated
 from ascend_opcli.verification.compare.metrics import measure
 from ascend_opcli.verification.judge import judge_output
@@ -64,9 +64,9 @@ def test_the_mean_of_complex_numbers_is_over_all_parts() -> None:
 
 @pytest.mark.parametrize(
     ("today", "word"),
-    [("2027-01-30", Word.KNOWN), ("2027-01-31", Word.KNOWN), ("2027-02-01", Word.FAIL)],
+    [("2027-01-30", VerdictKind.KNOWN), ("2027-01-31", VerdictKind.KNOWN), ("2027-02-01", VerdictKind.FAIL)],
 )
-def test_a_known_issue_holds_to_the_end_of_its_last_day(today: str, word: Word) -> None:
+def test_a_known_issue_holds_to_the_end_of_its_last_day(today: str, word: VerdictKind) -> None:
     mark = "known_issue: {reason: see 13, expires: 2027-01-31}"
     case = load_text(
         f"op: logit_grad\ncases: [{{dtype: float32, shape: [1], {mark}}}]\n",
@@ -74,5 +74,5 @@ def test_a_known_issue_holds_to_the_end_of_its_last_day(today: str, word: Word) 
         check_standard=lambda *_: None,
     ).cases[0]
     day = datetime.date.fromisoformat(today)
-    assert apply_known_issue(case, Verdict(Word.FAIL, "wrong"), day).word is word
-    assert apply_known_issue(case, Verdict(Word.PASS), day).word is Word.PASS
+    assert apply_known_issue(case, Verdict(VerdictKind.FAIL, "wrong"), day).word is word
+    assert apply_known_issue(case, Verdict(VerdictKind.PASS), day).word is VerdictKind.PASS

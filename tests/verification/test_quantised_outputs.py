@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ascend_opcli.model import Attribute, Call, Case, Outcome, TensorSpec, Values, Where, Word
+from ascend_opcli.model import Attribute, Call, Case, Outcome, TensorSpec, Values, VerdictKind, Where
 from ascend_opcli.operators.catalog import find
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.call import make_call
@@ -116,16 +116,16 @@ def fake(x: list[float]) -> tuple[Operator, Case, Call]:
     ("out", "mask", "word"),
     [
         # 0.25 / 0.1 lies at a half: 0.2 and 0.3 are right, 0.4 is not.
-        ([0.2, 0.4], [True, True], Word.PASS),
-        ([0.3, 0.4], [True, True], Word.PASS),
-        ([0.4, 0.4], [True, True], Word.FAIL),
+        ([0.2, 0.4], [True, True], VerdictKind.PASS),
+        ([0.3, 0.4], [True, True], VerdictKind.PASS),
+        ([0.4, 0.4], [True, True], VerdictKind.FAIL),
         # 0.4 / 0.1 lies at no half.
-        ([0.2, 0.5], [True, True], Word.FAIL),
+        ([0.2, 0.5], [True, True], VerdictKind.FAIL),
         # The other side's value is not one of the mask's.
-        ([0.2, 0.4], [False, True], Word.FAIL),
+        ([0.2, 0.4], [False, True], VerdictKind.FAIL),
     ],
 )
-def test_a_tie_may_go_either_way_in_its_output_alone(out: Any, mask: Any, word: Word) -> None:
+def test_a_tie_may_go_either_way_in_its_output_alone(out: Any, mask: Any, word: VerdictKind) -> None:
     operator, case, call = fake([0.25, 0.4])
     outputs = {"out": np.asarray(out, np.float32), "mask": np.asarray(mask)}
     verdict = judge_outputs(case, operator, call, Outcome("here", outputs=outputs), golden(operator, call))
@@ -138,7 +138,7 @@ def test_a_mask_is_not_weighed_against_the_other_side_of_a_tie() -> None:
     operator, case, call = fake([0.05])
     outputs = {"out": np.zeros(1, np.float32), "mask": np.zeros(1, bool)}
     verdict = judge_outputs(case, operator, call, Outcome("here", outputs=outputs), golden(operator, call))
-    assert verdict.word is Word.FAIL
+    assert verdict.word is VerdictKind.FAIL
     assert verdict.reason.startswith("mask: ")
 
 
@@ -163,7 +163,7 @@ def swiglu(scale_out: float) -> tuple[Operator, Case, Call, Outcome]:
 def test_an_output_of_which_nobody_says_what_it_holds_is_not_judged_and_named(scale_out: float) -> None:
     operator, case, call, outcome = swiglu(scale_out)
     verdict = judge_outputs(case, operator, call, outcome, golden(operator, call))
-    assert verdict.word is Word.PASS
+    assert verdict.word is VerdictKind.PASS
     assert [o.name for o in verdict.outputs] == ["yOut"]
     assert verdict.notes == ("not judged: what scaleOut holds in such a call is not documented",)
 
@@ -172,7 +172,7 @@ def test_where_no_output_is_documented_nothing_is_passed() -> None:
     operator, case, call, outcome = swiglu(1.0)
     only = Outcome("here", outputs={"scaleOut": outcome.outputs["scaleOut"]})
     verdict = judge_outputs(case, operator, call, only, golden(operator, call))
-    assert verdict.word is Word.SKIP
+    assert verdict.word is VerdictKind.SKIP
     assert verdict.reason == "cannot judge: what scaleOut holds in such a call is not documented"
 
 

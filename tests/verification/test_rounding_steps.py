@@ -9,7 +9,7 @@ import pytest
 
 from ascend_opcli.casefile.new.calls import Calls, product_for
 from ascend_opcli.casefile.open import load_text
-from ascend_opcli.model import Call, Case, Outcome, Verdict, Where, Word
+from ascend_opcli.model import Call, Case, Outcome, Verdict, VerdictKind, Where
 from ascend_opcli.operators.catalog import find, operators
 from ascend_opcli.reference.call import make_call
 from ascend_opcli.reference.evaluate import golden, host_result
@@ -43,7 +43,7 @@ def test_another_rounding_mode_fails(asked: str, done: str, dtype: str) -> None:
     case, call = ascend_quant(asked, dtype=dtype)
     x = view(call.arguments["x"]).astype(np.float64)  # type: ignore[arg-type]
     found = judged(case, call, {"y": ROUNDINGS[done](x).astype(np.int8)})
-    assert found.word is (Word.PASS if asked == done else Word.FAIL)
+    assert found.word is (VerdictKind.PASS if asked == done else VerdictKind.FAIL)
     if asked != done:
         assert (
             "elements are one step off although the float before rounding is far from a tie" in found.reason
@@ -60,7 +60,7 @@ def test_a_step_next_to_a_tie_is_forgiven_and_shown(share: int, weak: bool) -> N
     got = right.copy()
     got.reshape(-1)[: share * 8] = other.reshape(-1)[: share * 8]
     found = judged(case, call, {"y": got.astype(np.int8)})
-    assert found.word is Word.PASS
+    assert found.word is VerdictKind.PASS
     assert any("one step off" in note for note in found.notes) is (share > 0)
     assert any("another rounding of" in text for text in found.outputs[0].weak) is weak
 
@@ -76,9 +76,9 @@ def test_the_host_result_of_every_quantising_operator_holds(name: str) -> None:
     case = Case("<t>", "t", operator.name, arguments, Where("<t>", 1, 1))
     call = make_call(case, operator.signature, calls.product)
     right = host_result(operator, call)
-    assert judged(case, call, right).word is Word.PASS
+    assert judged(case, call, right).word is VerdictKind.PASS
     # Everything one step off is wrong somewhere far from a tie.
     for output, value in right.items():
         if isinstance(value, np.ndarray) and value.dtype == np.int8 and value.size > 8:
             moved = np.where(value < 100, value + 1, value - 1).astype(np.int8)
-            assert judged(case, call, {**right, output: moved}).word is Word.FAIL, output
+            assert judged(case, call, {**right, output: moved}).word is VerdictKind.FAIL, output

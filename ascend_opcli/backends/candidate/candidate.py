@@ -113,10 +113,10 @@ class Candidate:
             if self._fault is not None:
                 return self._fault
         reply = self._child.ask(request)
-        voice = self._child.new_voice()
+        captured_output = self._child.new_output()
         if isinstance(reply, Broken):
             reply = dataclasses.replace(
-                _broken(reply, voice, self._options.memory), served_by=self._loaded.served_by
+                _broken(reply, captured_output, self._options.memory), served_by=self._loaded.served_by
             )
         found = []
         if self._child.dropped:
@@ -127,10 +127,12 @@ class Candidate:
             )
             self._child.stop(patience=0.0)
         if isinstance(reply, (Ran, Finished)):
-            return dataclasses.replace(reply, outcome=_with(reply.outcome, found, voice))
+            return dataclasses.replace(reply, outcome=_with(reply.outcome, found, captured_output))
         if isinstance(reply, Outcome):
-            return _with(reply, found, voice)
-        return _with(Outcome(NAME, served_by=self._loaded.served_by), found, voice) if found else reply
+            return _with(reply, found, captured_output)
+        return (
+            _with(Outcome(NAME, served_by=self._loaded.served_by), found, captured_output) if found else reply
+        )
 
     def _there(self) -> bool:
         """Whether the folder is there yet, with what we have made in it."""
@@ -155,7 +157,7 @@ class Candidate:
             if loaded.ended == KILLED:
                 raise SurroundingsError(killed("the candidate's process", loaded.step))
             loaded = Loaded(fault=loaded.sentence)
-        voice = self._child.new_voice()
+        captured_output = self._child.new_output()
         if isinstance(loaded, Outcome):
             raise SurroundingsError(loaded.error)
         assert isinstance(loaded, Loaded)
@@ -167,7 +169,10 @@ class Candidate:
         if loaded.fault:
             source = self._options.source
             self._fault = Outcome(
-                NAME, findings=(loaded.fault,), voice=voice, served_by=f"{source.file}:{source.function}"
+                NAME,
+                findings=(loaded.fault,),
+                captured_output=captured_output,
+                served_by=f"{source.file}:{source.function}",
             )
 
 
@@ -184,14 +189,16 @@ def _ran(reply: object) -> Ran:
     return Ran(Outcome(NAME, error=f"the candidate's process answered with {type(reply).__name__}"))
 
 
-def _with(outcome: Outcome, found: list[str], voice: str) -> Outcome:
+def _with(outcome: Outcome, found: list[str], captured_output: str) -> Outcome:
     """The outcome with what was printed and what was found, which makes an error the candidate's."""
     if not found:
-        return dataclasses.replace(outcome, voice=voice)
-    return dataclasses.replace(outcome, findings=(*outcome.findings, *found), error="", voice=voice)
+        return dataclasses.replace(outcome, captured_output=captured_output)
+    return dataclasses.replace(
+        outcome, findings=(*outcome.findings, *found), error="", captured_output=captured_output
+    )
 
 
-def _broken(lost: Broken, voice: str, memory: int) -> Outcome:
+def _broken(lost: Broken, captured_output: str, memory: int) -> Outcome:
     """From its own code on a loss is the candidate's, before that the surroundings'; so is one by SIGKILL."""
     if lost.ended == KILLED:
         return Outcome(NAME, error=killed("the candidate's process", lost.step))
@@ -199,7 +206,7 @@ def _broken(lost: Broken, voice: str, memory: int) -> Outcome:
     if lost.step == FIRST_STEP and not lost.sentence.startswith("WROTE TOO MUCH"):
         return Outcome(NAME, error=lost.sentence)
     sentence = lost.sentence
-    if memory and sentence.startswith("crash: ") and out_of_memory(voice):
+    if memory and sentence.startswith("crash: ") and out_of_memory(captured_output):
         sentence += f"; {memory_text(memory)}"
     return Outcome(NAME, findings=(sentence,))
 

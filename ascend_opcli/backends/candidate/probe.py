@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ascend_opcli.model import Bound, Call, Case, Tensor
+from ascend_opcli.model import BoundArgument, Call, Case, Tensor
 from ascend_opcli.operators.signature import Signature
 from ascend_opcli.reference.call import make_call, with_derived
 from ascend_opcli.tensors.dtypes import DTYPES, round_to
@@ -42,7 +42,7 @@ def other_inputs(case: Case, call: Call, signature: Signature, way: Way) -> Call
     return dataclasses.replace(call, arguments=arguments, inputs_sha256=digest)
 
 
-def _changed(bound: Bound, change: Callable[[np.ndarray, str], np.ndarray]) -> Bound:
+def _changed(bound: BoundArgument, change: Callable[[np.ndarray, str], np.ndarray]) -> BoundArgument:
     if isinstance(bound, tuple):
         return tuple(_tensor(member, change) for member in bound)
     return _tensor(bound, change) if isinstance(bound, Tensor) else bound

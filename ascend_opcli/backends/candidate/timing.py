@@ -20,7 +20,7 @@ from ascend_opcli.backends.candidate.program import Program, collected
 from ascend_opcli.backends.candidate.requests import Finished, Prepare, Prepared, Sample
 from ascend_opcli.backends.candidate.results import WrongResult
 from ascend_opcli.backends.observed import POISONS
-from ascend_opcli.model import Bound, Call, Case, Derived, Generator, Outcome, Tensor, TensorSpec
+from ascend_opcli.model import BoundArgument, Call, Case, Derived, Generator, Outcome, Tensor, TensorSpec
 from ascend_opcli.operators.signature import Signature
 from ascend_opcli.reference.call import make_call
 from ascend_opcli.tensors.dtypes import DTYPES
@@ -244,7 +244,7 @@ def timed_call(case: Case, signature: Signature, product: str, index: int, round
     call = make_call(dataclasses.replace(case, seed=case.seed + 1 + index), signature, product)
     free = moves(call)
 
-    def at(name: str, bound: Bound) -> Bound:
+    def at(name: str, bound: BoundArgument) -> BoundArgument:
         if isinstance(bound, tuple):
             return tuple(_tensor_at(f"{name}[{i}]", member) for i, member in enumerate(bound))
         return _tensor_at(name, bound) if isinstance(bound, Tensor) else bound

@@ -107,7 +107,7 @@ class Device:
             reply = _broken(reply)
         if not isinstance(reply, Outcome):
             return reply
-        return dataclasses.replace(reply, voice=self._child.new_voice(), log=self._plog.errors())
+        return dataclasses.replace(reply, captured_output=self._child.new_output(), log=self._plog.errors())
 
     def _reopened(self) -> str:
         """Start a worker again; empty, or why there is none."""
@@ -133,7 +133,7 @@ class Device:
                 environment.pop(name, None)
         arguments = [str(self._options.device), str(self._options.opp or ""), str(int(self._options.builtin))]
         self.soc = self._child.start(arguments, environment)
-        self._child.new_voice()  # what CANN says while it opens is no case's
+        self._child.new_output()  # what CANN says while it opens is no case's
 
 
 def _broken(lost: Broken) -> Outcome:

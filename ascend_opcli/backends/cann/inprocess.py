@@ -59,15 +59,15 @@ class InProcess:
     def run(self, signature: Signature, case: Case, product: str, way: ByType | None = None) -> Outcome:
         """The outcome of one case; what the kernel prints meanwhile is kept out of our own streams."""
         self._plog.mark()
-        voice = self._folder / "voice"
-        with _captured(voice):
+        file = self._folder / "output"
+        with _captured(file):
             outcome = self._session.run(signature, case, product, way)
             self._session.settle_log(outcome)
             self._session.renew()
-        said = printed(voice)
+        said = printed(file)
         if self._live and said:
             sys.stderr.write(said)
-        return dataclasses.replace(outcome, voice=said, log=self._plog.errors())
+        return dataclasses.replace(outcome, captured_output=said, log=self._plog.errors())
 
     def _remove(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)

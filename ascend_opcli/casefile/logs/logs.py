@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ascend_opcli.casefile.build import Setting
-from ascend_opcli.casefile.files import foreign
+from ascend_opcli.casefile.files import case_formats
 from ascend_opcli.casefile.files.positions import Given, NotDefined, bare, place_all
 from ascend_opcli.casefile.files.write import printable
 from ascend_opcli.casefile.files.written import Written, arguments
@@ -141,7 +141,7 @@ class Gathered:
     def __init__(self, path: str, setting: Setting) -> None:
         self.found: list[Found] = []
         self._path = path
-        self._builder = foreign.Builder(setting)
+        self._builder = case_formats.Builder(setting)
         self._texts: dict[str, Found] = {}
         self._bodies: dict[str, Found] = {}
 

@@ -44,7 +44,7 @@ def _varied(calls: Calls, dtype: str) -> Iterator[Commented]:
     base = calls.make(dtype, calls.base_shape)
     assert base is not None
     operator = calls.operator
-    odd = operator.odd(base) if operator.odd is not None else []
+    odd = operator.accepted_variations(base) if operator.accepted_variations is not None else []
     for variation in odd:
         if predict(operator, {**base, **variation.changes}, variation.product or calls.product) is None:
             yield "Unusual, and accepted.", _case(calls, dtype, base, variation, "accepted", 0)

@@ -111,7 +111,7 @@ def build(name: str, one: Row) -> Operator:
             "data": data_of(signature, one),
             "rounds_to": partial(_rounds_to, signature, one),
             "sample_attributes": samples(signature, one.function),
-            "held": {p.name: "float32" for p in signature.attributes if p.type == "double"},
+            "attribute_dtypes": {p.name: "float32" for p in signature.attributes if p.type == "double"},
             **changes,
         },
     )

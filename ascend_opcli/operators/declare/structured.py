@@ -49,7 +49,7 @@ def declare(
             "summary": text,
             "defaults": defaults,
             "outputs": _outputs(signature, infer) if infer is not None else {},
-            "held": {p.name: "float32" for p in signature.attributes if p.type == "double"},
+            "attribute_dtypes": {p.name: "float32" for p in signature.attributes if p.type == "double"},
             **changes,
             "short": {n: _or_refuse(rule) for n, rule in changes.get("short", {}).items()},
         },

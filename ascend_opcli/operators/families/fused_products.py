@@ -107,7 +107,7 @@ OPERATORS = (
     declare("Gemm", _gemm, "out = alpha A @ B + beta C, A and B transposed first where transA and transB are set",
             _gemm_made, sample_shape=(3, 4), short={"B": square, "C": lambda d, s: (d, s)},
             sample_attributes={"alpha": 2.0, "beta": 0.5, "transA": 0, "transB": 1, "cubeMathType": 0},
-            held={"alpha": "float32", "beta": "float32"}),
+            attribute_dtypes={"alpha": "float32", "beta": "float32"}),
     declare("Einsum", _einsum, "output = the sum of products that equation names", _einsum_made, sample_shape=(3, 4),
             sample_attributes={"equation": "ab->ba"}),
     declare("TransposeBatchMatMul", _transposed_product,

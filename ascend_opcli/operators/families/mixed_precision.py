@@ -76,7 +76,7 @@ def _other_size(arguments: Arguments) -> str | None:
     return None
 
 
-def _odd(arguments: Arguments) -> list[Variation]:
+def _accepted(arguments: Arguments) -> list[Variation]:
     empty: dict[str, Argument] = dict(change(arguments, _TENSORS, to_shape((0,))))
     return [
         Variation("scalar", change(arguments, _TENSORS, to_shape(()))),
@@ -130,13 +130,13 @@ def _branches(
         ),
         *(_one_element(name) for name in _INPUTS),
     ),
-    held={"growthFactor": "float32", "backoffFactor": "float32", "growthInterval": "int32"},
+    attribute_dtypes={"growthFactor": "float32", "backoffFactor": "float32", "growthInterval": "int32"},
     outputs={"updatedScale": like("currentScale"), "updatedGrowthTracker": like("growthTracker")},
     short={"growthTracker": with_dtype("int32")},
     data={"currentScale": fill(65536.0), "growthTracker": fill(0), "foundInf": fill(0.0)},
     unchecked=(Unchecked(_other_size),),
     sample_shape=(1,),
-    odd=_odd,
+    accepted_variations=_accepted,
     branches=_branches,
     divergences=(
         Divergence(

@@ -223,7 +223,7 @@ OPERATORS = (
     declare("ApplyAdamWV2", _apply_adam_w_v2,
             "varRef, mRef, vRef = a step of AdamW: var - lr m' / (sqrt(v') + eps) - lr weightDecay var", None,
             short={"step": lambda _dtype, _shape: ("int64", (1,)), "maxGradNormOptionalRef": lambda *_: None},
-            data={"vRef": _POSITIVE, "step": _STEP}, held=_RATES, divergences=_COUNTED),
+            data={"vRef": _POSITIVE, "step": _STEP}, attribute_dtypes=_RATES, divergences=_COUNTED),
     declare("FusedAdamw", _fused_adam_w, "paramsRef, expAvgsRef, expAvgSqsRef = a step of AdamW of every member", None,
             short={"stateSteps": lambda _dtype, _shape: ("float32", (1,)), "maxExpAvgSqsRef": lambda *_: None,
                    "gradScaleOptional": lambda *_: None, "foundInfOptional": lambda *_: None},
@@ -250,5 +250,5 @@ OPERATORS = (
             data={"accumRef": _POSITIVE, **dict.fromkeys(("lr", "l1", "l2"), _SHARE), "lrPower": uniform(-0.9, -0.1)}),
     declare("FusedSgd", _sgd, "paramsRef, gradsRef, momentumBufferListOptionalRef = a step of every member", None,
             short={"gradScaleOptional": lambda *_: None},
-            held=_floats("weightDecay", "momentum", "lr", "dampening")),
+            attribute_dtypes=_floats("weightDecay", "momentum", "lr", "dampening")),
 )  # fmt: skip

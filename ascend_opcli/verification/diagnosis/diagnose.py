@@ -50,7 +50,7 @@ def diagnose(
     dtype: str,
     choice: StandardChoice,
     inputs: Mapping[str, np.ndarray] | None = None,
-    either: tuple[np.ndarray, np.ndarray] | None = None,
+    ambiguous: tuple[np.ndarray, np.ndarray] | None = None,
     written: np.ndarray | None = None,
     operator: Operator | None = None,
     call: Call | None = None,
@@ -74,7 +74,7 @@ def diagnose(
             if failing is not None and len(failing) and standard == make(choice, name):
                 found = from_places(failing, got.size)
             else:
-                found = find_wrong(got, golden, name, standard, either=either, written=written)
+                found = find_wrong(got, golden, name, standard, ambiguous=ambiguous, written=written)
             if found.count == 0:
                 return Diagnosis()
             evidence = Evidence(

@@ -53,12 +53,12 @@ def find_wrong(
     dtype: str,
     standard: Standard,
     *,
-    either: tuple[np.ndarray, np.ndarray] | None = None,
+    ambiguous: tuple[np.ndarray, np.ndarray] | None = None,
     written: np.ndarray | None = None,
 ) -> Wrong:
     """The elements that break the standard. Where none does (a mean is too large), those that are not exact."""
     test = _test(dtype, standard)
-    wrong = _walk(got, golden, either, written, test, dtype, standard)
+    wrong = _walk(got, golden, ambiguous, written, test, dtype, standard)
     if wrong.count == 0 and got.size:
         wrong = _walk(got, golden, None, written, _inexact(dtype, standard), dtype, standard)
     return wrong
@@ -79,7 +79,7 @@ Test = Callable[[np.ndarray, np.ndarray], np.ndarray]
 def _walk(
     got: np.ndarray,
     golden: np.ndarray,
-    either: tuple[np.ndarray, np.ndarray] | None,
+    ambiguous: tuple[np.ndarray, np.ndarray] | None,
     written: np.ndarray | None,
     test: Test,
     dtype: str,
@@ -89,7 +89,7 @@ def _walk(
     cells = max(1, min(CELLS, total))
     x, y = Flat(got, BLOCK), Flat(golden, BLOCK)
     marks = None if written is None else Flat(written, BLOCK)
-    others = None if either is None else _sorted(either)
+    others = None if ambiguous is None else _sorted(ambiguous)
     strip = np.zeros(cells, np.int64)
     listed: list[np.ndarray] = []
     spread: list[np.ndarray] = []
@@ -130,9 +130,9 @@ def _thinned(places: np.ndarray, most: int) -> np.ndarray:
     return places[np.unique((starts[:, None] + np.arange(run)).reshape(-1))]
 
 
-def _sorted(either: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    order = np.argsort(either[0], kind="stable")
-    return np.asarray(either[0])[order], np.asarray(either[1])[order]
+def _sorted(ambiguous: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    order = np.argsort(ambiguous[0], kind="stable")
+    return np.asarray(ambiguous[0])[order], np.asarray(ambiguous[1])[order]
 
 
 def _without_either(

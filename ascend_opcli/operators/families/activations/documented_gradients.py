@@ -51,7 +51,7 @@ def _negative_alpha(arguments: Arguments, _product: str) -> str | None:
     return f"alpha is {alpha}, which must not be negative when isResult is true"
 
 
-def _elu_odd(arguments: Arguments) -> list[Variation]:
+def _elu_accepted(arguments: Arguments) -> list[Variation]:
     every = ("gradOutput", "selfOrResult", "gradInput")
     result: dict[str, Argument] = {"isResult": Attribute(True)}
     return [
@@ -90,11 +90,11 @@ def _elu_odd(arguments: Arguments) -> list[Variation]:
             ],
         ),
     ),
-    held={"alpha": "float32", "scale": "float32", "inputScale": "float32"},
+    attribute_dtypes={"alpha": "float32", "scale": "float32", "inputScale": "float32"},
     outputs={"gradInput": like("gradOutput")},
     elementwise=True,
     rounds_to=lambda dtypes: dtypes["gradOutput"],
-    odd=_elu_odd,
+    accepted_variations=_elu_accepted,
     branches=lambda selfOrResult: {
         "selfOrResult <= 0": (below := selfOrResult <= 0),
         "selfOrResult > 0 or NaN": ~below,
@@ -213,7 +213,7 @@ def _out_shape_how(arguments: Arguments, _product: str) -> list[Variation]:
     return [Variation("out=longer", change(arguments, ("out",), to_shape((*out.shape, 2))))]
 
 
-def _threshold_odd(arguments: Arguments) -> list[Variation]:
+def _threshold_accepted(arguments: Arguments) -> list[Variation]:
     every = ("gradOutput", "self", "out")
     return [
         Variation("empty", change(arguments, every, to_shape((0,)))),
@@ -247,11 +247,11 @@ _THRESHOLD_DTYPES = by_product(
         broadcastable("gradOutput", "self"),
         Check("out has the broadcast shape of gradOutput and self", _out_shape, _out_shape_how),
     ),
-    held={"threshold": "float32"},
+    attribute_dtypes={"threshold": "float32"},
     outputs={"out": broadcast("gradOutput", "self", dtype="self")},
     elementwise=True,
     sample_attributes={"threshold": 1.0},
-    odd=_threshold_odd,
+    accepted_variations=_threshold_accepted,
     branches=lambda self, threshold: {
         "self <= threshold": (low := _at_most(self, threshold)),
         "self > threshold or NaN": ~low,

@@ -59,7 +59,7 @@ def _too_small(arguments: Arguments) -> str | None:
     return None
 
 
-def _odd(arguments: Arguments) -> list[Variation]:
+def _accepted(arguments: Arguments) -> list[Variation]:
     every = ("x", "dy", "out")
     x = tensor(arguments, "x")
     flat = (x.count,) if x is not None else (1,)
@@ -83,13 +83,13 @@ def _odd(arguments: Arguments) -> list[Variation]:
         OnProduct(BFLOAT16_PRODUCTS, ("atlas_200i_500_a2", "atlas_inference", "atlas_training")),
     ),
     unchecked=(Unchecked(_too_small),),
-    held={"eps": "float32"},
+    attribute_dtypes={"eps": "float32"},
     outputs={"out": like("x")},
     data={"x": uniform(0.0, 1.0)},
     elementwise=True,
     flat_like={"dy": "x"},
-    odd=_odd,
-    either=_other_side,
+    accepted_variations=_accepted,
+    ambiguous=_other_side,
     branches=lambda x, eps: {"inside": (inside := _inside(x, eps)), "outside": ~inside},
     divergences=(
         Divergence(

@@ -143,7 +143,7 @@ ROWS: Mapping[str, Row] = {
         hinge_slope,
         "gradInput = -target gradOutput where 1 - target predict > 0, else 0",
         data=(None, SIGNS),
-        either=hinge_other_side,
+        ambiguous=hinge_other_side,
     ),
     "HingeEmbeddingLoss": _in_words(
         lambda x, t, margin=1.0, reduction="mean": reduced(hinge_embedding(x, t, margin), by_word(reduction)),

@@ -64,7 +64,7 @@ def _not_per_channel_how(arguments: Arguments, _product: str) -> list[Variation]
     ]
 
 
-def _odd(arguments: Arguments) -> list[Variation]:
+def _accepted(arguments: Arguments) -> list[Variation]:
     x = tensor(arguments, "input")
     channels = x.shape[1] if x is not None else 1
     wide = ("gradOut", "input", "gradInput")
@@ -121,7 +121,7 @@ def _kernel_dtype(dtypes: Any) -> str:
         "counter": Generator("integers", (1, 16)),
     },
     rounds_to=_kernel_dtype,
-    odd=_odd,
+    accepted_variations=_accepted,
     divergences=(
         Divergence(
             "N is the sum of counter; an executor in circulation sums it in counter's own dtype,"

@@ -246,8 +246,8 @@ _TIES = Divergence(
 )
 _FAKE: dict[str, Any] = {
     "data": {"scale": uniform(0.01, 0.1)},
-    "either": _other_side,
-    "either_of": "out",
+    "ambiguous": _other_side,
+    "ambiguous_output": "out",
     "divergences": (_TIES,),
 }
 _FAKED = "out = (clip(q, quantMin, quantMax) - zeroPoint) scale, mask = unclipped; q = round(self / scale) + zeroPoint"

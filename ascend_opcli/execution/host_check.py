@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ascend_opcli.casefile.open import load_text
 from ascend_opcli.execution.runner import Settings, run_cases
-from ascend_opcli.model import Word
+from ascend_opcli.model import VerdictKind
 from ascend_opcli.verification.standards.choice import check_for
 
-BAD = (Word.FAIL, Word.ERROR)
+BAD = (VerdictKind.FAIL, VerdictKind.ERROR)
 
 
 def host_failure(text: str) -> str | None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ascend_opcli.casefile.loader import FOREIGN, INVENTED
-from ascend_opcli.model import Fill, Generator, Result, TensorSpec, Word
+from ascend_opcli.model import Fill, Generator, Result, TensorSpec, VerdictKind
 from ascend_opcli.reporting.escape import one_line
 from ascend_opcli.reporting.wording import count_text
 
@@ -17,7 +17,7 @@ REASONS = 8
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 _LIST = re.compile(r"\[[^\[\]]*\]")
 _FILTER = re.compile(r'TORCH_NPU_LOGS_FILTER="(\+aclnn[\w,+]+)"')
-_JUDGED = (Word.PASS, Word.FAIL)
+_JUDGED = (VerdictKind.PASS, VerdictKind.FAIL)
 
 
 def lines(results: Sequence[Result]) -> Iterator[str]:
