@@ -37,6 +37,12 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(lambda m: escaped(m[0]), text)
 
 
+def one_line(text: str, limit: int | None = None) -> str:
+    """The text as one line, cut with an ellipsis beyond ``limit`` characters."""
+    line = " ".join(visible(text).split())
+    return line if limit is None or len(line) <= limit else line[: limit - 3] + "..."
+
+
 class ExitCode(IntEnum):
     """What a run's exit code says. Where several apply, :meth:`worst` decides."""
 

@@ -24,7 +24,8 @@ def diff(
 
     Exit code 1 where a case fails that did not fail before, 2 for files that are no report of opcli run, else 0.
     """
-    from ascend_opcli.reporting.diff import compare, document, lines, read_run
+    from ascend_opcli.execution.diff import compare, read_run
+    from ascend_opcli.reporting.diff import document, lines
     from ascend_opcli.reporting.files import write_text
     from ascend_opcli.reporting.json_report import dump
 

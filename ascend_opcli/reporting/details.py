@@ -14,11 +14,11 @@ from ascend_opcli.reporting.wording import (
     argument_text,
     count_text,
     error_text,
-    number_text,
     percent_text,
     share_text,
     verdict_text,
 )
+from ascend_opcli.tensors.written_values import number_text
 
 
 def detail_lines(result: Result, *, ascii_only: bool = True) -> Iterator[str]:

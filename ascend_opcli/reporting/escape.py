@@ -6,7 +6,7 @@ import json
 import re
 from typing import IO
 
-from ascend_opcli.errors import UNSEEN, visible
+from ascend_opcli.errors import UNSEEN, one_line, visible
 
 __all__ = [
     "bare",
@@ -38,12 +38,6 @@ def in_json(text: str) -> str:
 def in_line(text: str) -> str:
     """A name, or a path, on one line, every blank kept."""
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
-
-
-def one_line(text: str, limit: int | None = None) -> str:
-    """The text as one line, cut with an ellipsis beyond ``limit`` characters."""
-    line = " ".join(visible(text).split())
-    return line if limit is None or len(line) <= limit else line[: limit - 3] + "..."
 
 
 def xml(text: str) -> str:

@@ -20,12 +20,12 @@ from ascend_opcli.reporting.wording import (
     argument_text,
     count_text,
     error_text,
-    number_text,
     percent_text,
     shape_text,
     share_text,
     verdict_text,
 )
+from ascend_opcli.tensors.written_values import number_text
 
 MOST_DETAILS = 300
 """Failures that are shown in full; a page with thousands of them would not open."""

@@ -8,12 +8,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ascend_opcli.model import Argument, Attribute, OutputReport, Result, TensorSpec, VerdictKind
+from ascend_opcli.execution.diff import RUN_SCHEMA
+from ascend_opcli.model import Argument, Attribute, OutputReport, Result, TensorSpec, Word
 from ascend_opcli.reporting.escape import in_json
 from ascend_opcli.reporting.finished import FinishedRun
 from ascend_opcli.reporting.summary import Summary
 
-SCHEMA = "opcli.run/1"
 _OUTPUT = tuple(field.name for field in dataclasses.fields(OutputReport) if field.name != "pairs")
 
 
@@ -43,7 +43,7 @@ def document(
 ) -> dict[str, Any]:
     """The whole report. ``complete`` is False for a run that was interrupted or stopped early."""
     return {
-        "schema": SCHEMA,
+        "schema": RUN_SCHEMA,
         "run": {**facts, "seconds": round(seconds, 6), "complete": complete},
         "summary": summary_object(Summary.of(results)),
         "results": [result_object(r) for r in results],

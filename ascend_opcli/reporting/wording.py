@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ascend_opcli.model import Argument, Attribute, Number, OutputReport, Result, TensorSpec, VerdictKind
+from ascend_opcli.model import Argument, Attribute, OutputReport, Result, TensorSpec, Word
 
 
 def shape_text(shape: Sequence[int]) -> str:
@@ -22,17 +22,6 @@ def share_text(used: float) -> str:
     if used > 1:
         return f"{used:,.0f}x" if used >= 100 else f"{used:.3g}x"
     return "0 %" if used == 0 else f"{used * 100:.2g} %"
-
-
-def number_text(value: Number) -> str:
-    """A value with as many digits as tell it from its neighbours in float32 or float16."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, complex):
-        return f"{value.real:.9g}{value.imag:+.9g}j"
-    return f"{value:.9g}"
 
 
 def error_text(value: float) -> str:

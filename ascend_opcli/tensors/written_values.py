@@ -74,3 +74,14 @@ def _exact_array(value: Number) -> np.ndarray:
 
 def as_reals(values: np.ndarray) -> np.ndarray:
     return round_to(values, "float64")
+
+
+def number_text(value: Number) -> str:
+    """A value with as many digits as tell it from its neighbours in float32 or float16."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, complex):
+        return f"{value.real:.9g}{value.imag:+.9g}j"
+    return f"{value:.9g}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ascend_opcli.reporting import diff
+from ascend_opcli.execution import diff
 from tests.conftest import CaseFile, Opcli
 
 FILE = """

@@ -44,7 +44,7 @@ def test_every_text_has_both_languages_with_the_same_blanks() -> None:
 
 
 def test_every_text_is_used() -> None:
-    from ascend_opcli.reporting import coverage
+    from ascend_opcli.execution import coverage
 
     sources = "".join(
         Path(module.__file__ or "").read_text("utf-8") for module in (acceptance, issue_report, coverage)

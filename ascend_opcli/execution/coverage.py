@@ -23,8 +23,8 @@ from ascend_opcli.operators.contract.phase_one import predict
 from ascend_opcli.operators.documents.supported import Support, supported
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
-from ascend_opcli.reporting.wording import number_text
 from ascend_opcli.tensors.dtypes import DTYPES, float_format
+from ascend_opcli.tensors.written_values import number_text
 
 EXPONENTS = 20
 MOST_ELEMENTS = 2**31
