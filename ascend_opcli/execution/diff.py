@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ascend_opcli.errors import ExitCode, UsageError, one_line
-from ascend_opcli.model import Word
+from ascend_opcli.model import VerdictKind
 
 RUN_SCHEMA = "opcli.run/1"
 """The form of a run's JSON report."""
@@ -53,7 +53,7 @@ class Ran:
     file: str
     name: str
     operator: str
-    verdict: Word
+    verdict: VerdictKind
     reason: str
     status: int | None
     phase: str | None
@@ -116,7 +116,7 @@ class _Reader:
 
     def case(self, result: object, at: str) -> Ran:
         word = self.get(result, "verdict", str, at)
-        if word not in Word.__members__:
+        if word not in VerdictKind.__members__:
             raise self.wrong(f"{at}.verdict", f"is '{one_line(word, 60)}', no verdict")
         seconds = self.get(result, "seconds", dict, at)
         outputs = self.get(result, "outputs", list, at)
@@ -129,7 +129,7 @@ class _Reader:
             file=self.get(result, "file", str, at),
             name=self.get(result, "name", str, at),
             operator=self.get(result, "operator", str, at),
-            verdict=Word(word),
+            verdict=VerdictKind(word),
             reason=self.get(result, "reason", str, at),
             status=self.get(result, "status", (int, type(None)), at),
             phase=self.get(result, "phase", (str, type(None)), at),
@@ -227,13 +227,13 @@ def compare(before: Run, after: Run) -> Diff:
     for a, b in pairs:
         if a.verdict is b.verdict:
             continue
-        if b.verdict is Word.FAIL:
+        if b.verdict is VerdictKind.FAIL:
             failures.append((a, b))
-        elif b.verdict is Word.PASS and a.verdict in (Word.FAIL, Word.KNOWN):
+        elif b.verdict is VerdictKind.PASS and a.verdict in (VerdictKind.FAIL, VerdictKind.KNOWN):
             fixed.append((a, b))
         else:
             verdicts.append((a, b))
-    failures += [(None, case) for case in appeared if case.verdict is Word.FAIL]
+    failures += [(None, case) for case in appeared if case.verdict is VerdictKind.FAIL]
     same = [(a, b) for a, b in pairs if a.verdict is b.verdict]
     slower = [
         (a, b) for a, b in pairs if LEAST_SECONDS <= a.seconds < _FAR and b.seconds >= SLOWER * a.seconds

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ascend_opcli.execution.coverage import Finding, State, attribute_texts, coverage, dtypes_text
-from ascend_opcli.model import OutputReport, Result, Word
+from ascend_opcli.model import OutputReport, Result, VerdictKind
 from ascend_opcli.reporting.escape import markdown, markdown_code
 from ascend_opcli.reporting.finished import FinishedRun
 from ascend_opcli.reporting.texts import Text, texts

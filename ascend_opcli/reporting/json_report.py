@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ascend_opcli.execution.diff import RUN_SCHEMA
-from ascend_opcli.model import Argument, Attribute, OutputReport, Result, TensorSpec, Word
+from ascend_opcli.model import Argument, Attribute, OutputReport, Result, TensorSpec, VerdictKind
 from ascend_opcli.reporting.escape import in_json
 from ascend_opcli.reporting.finished import FinishedRun
 from ascend_opcli.reporting.summary import Summary

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ascend_opcli.model import Argument, Attribute, OutputReport, Result, TensorSpec, Word
+from ascend_opcli.model import Argument, Attribute, OutputReport, Result, TensorSpec, VerdictKind
 
 
 def shape_text(shape: Sequence[int]) -> str:
