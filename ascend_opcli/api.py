@@ -18,7 +18,8 @@ from ascend_opcli.model import OutputReport, Result, StandardChoice, VerdictKind
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import name_of
 from ascend_opcli.tensors.saved import of_tensor
-from ascend_opcli.verification.saved import compare_arrays
+from ascend_opcli.verification.comparison import Comparison
+from ascend_opcli.verification.saved import compare
 from ascend_opcli.verification.standards import named
 
 ORIGIN = "argument standard"
@@ -65,16 +66,9 @@ def judge(
         raise ValueError(f"expected holds bool, which is no golden of {wanted}")
     choice, every = _standard(standard)
     choice = choice or named.default_for(wanted)
-    return compare_arrays(
-        got,
-        golden,
-        dtype=wanted,
-        choice=choice,
-        name=_name(name),
-        inputs=_inputs(inputs),
-        third=_third(third, choice, got, every),
-        all_standards=every,
-    )
+    beside = _third(third, choice, got, every)
+    comparison = Comparison(_name(name), got, golden, wanted, third=beside, inputs=_inputs(inputs) or {})
+    return compare(comparison, choice, every)
 
 
 def assert_close(

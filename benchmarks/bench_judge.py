@@ -25,8 +25,9 @@ import numpy as np
 from ascend_opcli.model import StandardChoice
 from ascend_opcli.tensors.dtypes import numpy_dtype
 from ascend_opcli.verification.compare.metrics import measure
+from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.diagnosis import diagnose
-from ascend_opcli.verification.judge import judge_and_locate, judge_output
+from ascend_opcli.verification.judge import judge, judge_and_locate
 from ascend_opcli.verification.standards.named import make
 from ascend_opcli.verification.weak_answers import weak_answers
 
@@ -106,15 +107,9 @@ def main() -> None:
     wide *= 1 + 1e-9
     del real
 
-    def judge(output: np.ndarray, expected: np.ndarray) -> Callable[[], object]:
-        return lambda: judge_output(
-            "y",
-            output,
-            expected,
-            dtype=dtype,
-            choice=CHOICE,
-            threads=options.threads,
-            inputs={"x": golden},
+    def passing(output: np.ndarray, expected: np.ndarray) -> Callable[[], object]:
+        return lambda: judge(
+            Comparison("y", output, expected, dtype, inputs={"x": golden}), CHOICE, threads=options.threads
         )
 
     broken = got.copy()
@@ -122,38 +117,22 @@ def main() -> None:
 
     def failing() -> object:
         report, places = judge_and_locate(
-            "y",
-            broken,
-            golden,
-            dtype=dtype,
-            choice=CHOICE,
-            threads=options.threads,
-            inputs={"x": golden},
+            Comparison("y", broken, golden, dtype, inputs={"x": golden}), CHOICE, threads=options.threads
         )
-        found = diagnose(
-            "y",
-            broken,
-            golden,
-            dtype=dtype,
-            choice=CHOICE,
-            inputs={"x": golden},
-            failing=places,
-        )
+        found = diagnose(Comparison("y", broken, golden, dtype, inputs={"x": golden}), CHOICE, failing=places)
         assert not report.passed
         assert found.sentence.startswith("only one of")
         return found
 
     standard = make(CHOICE, dtype)
-    metrics = measure(got, golden, dtype, standard)
-    copies = {"x": golden, "dy": wide}
+    comparison = Comparison("y", got, golden, dtype, inputs={"x": golden, "dy": wide})
+    metrics = measure(comparison, standard)
     ours = f"opcli, {dtype} golden"
     tools: dict[str, Callable[[], object] | None] = {
-        ours: judge(got, golden),
+        ours: passing(got, golden),
         "opcli, one failing element, diagnosed": failing,
-        "opcli, float64 golden": judge(got, wide),
-        "opcli, trust alone, two inputs copied": lambda: weak_answers(
-            golden, dtype, standard, copies, metrics
-        ),
+        "opcli, float64 golden": passing(got, wide),
+        "opcli, trust alone, two inputs copied": lambda: weak_answers(comparison, standard, metrics),
         "numpy.testing.assert_allclose": lambda: np.testing.assert_allclose(got, golden, *tolerance),
         "torch.testing.assert_close": torch_close(got, golden, dtype, tolerance),
     }
@@ -184,7 +163,7 @@ def main() -> None:
 
     for name, expected in ((dtype, golden), ("float64", wide)):
         tracemalloc.start()
-        judge(got, expected)()
+        passing(got, expected)()
         print(
             f"memory beyond the arrays, {name} golden: {tracemalloc.get_traced_memory()[1] / 2**20:.1f} MiB"
         )

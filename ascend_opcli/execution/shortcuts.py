@@ -23,7 +23,8 @@ from ascend_opcli.tensors.exchange import members, tensors
 from ascend_opcli.tensors.flat import take
 from ascend_opcli.tensors.hashing import array_digest
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.verification.comparison import Comparison, Places
+from ascend_opcli.verification.judge import judge
 from ascend_opcli.verification.second_call import Goldens
 from ascend_opcli.verification.standards.named import default_for
 
@@ -154,14 +155,12 @@ def wrong_outputs(
     return wrong
 
 
-def _right(
-    h: Held, spec: TensorSpec, operator: Operator, ambiguous: tuple[np.ndarray, np.ndarray] | None
-) -> bool:
+def _right(h: Held, spec: TensorSpec, operator: Operator, ambiguous: Places | None) -> bool:
     # By the dtype's own rule: whether a wide tolerance would let it pass is another question.
     dtype = h.dtype or spec.dtype
     drawn = operator.standard == "random" and not h.name
     choice = StandardChoice("random") if drawn else default_for(dtype)
-    return judge_output(h.output, h.got, h.wanted, dtype=dtype, choice=choice, ambiguous=ambiguous).passed
+    return judge(Comparison(h.output, h.got, h.wanted, dtype, ambiguous), choice).passed
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:

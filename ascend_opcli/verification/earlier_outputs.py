@@ -23,7 +23,7 @@ NAMES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class EarlierOutput:
     """What an earlier call left in an output, and the golden that it should have had."""
 
     output: np.ndarray
@@ -34,21 +34,21 @@ class Earlier:
     """Nothing is copied: an output lives on until newer ones take its place. At most 128 MB in all."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str, np.dtype[Any]], tuple[Left, ...]] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str, np.dtype[Any]], tuple[EarlierOutput, ...]] = OrderedDict()
 
-    def outputs(self, operator: str, name: str, dtype: str) -> tuple[Left, ...]:
+    def outputs(self, operator: str, name: str, dtype: str) -> tuple[EarlierOutput, ...]:
         """What earlier calls left, newest first."""
         return self._kept.get((operator, name, numpy_dtype(dtype)), ())
 
     def add(self, operator: str, outcome: Outcome, goldens: Mapping[str, Any]) -> None:
-        """Keep what a call gave back where its golden is known: a wrong result is nobody's stale one."""
+        """Keeps what a call gave back where its golden is known; a diagnosis asks for outputs that were right."""
         for name, output in outcome.outputs.items():
             golden = goldens.get(name)
             if not isinstance(output, np.ndarray) or not isinstance(golden, np.ndarray):
                 continue
             if output.shape == golden.shape and 0 < max(output.nbytes, golden.nbytes) <= LARGEST:
                 key = (operator, name, output.dtype)
-                self._kept[key] = (Left(output, golden), *self._kept.get(key, ())[: CALLS - 1])
+                self._kept[key] = (EarlierOutput(output, golden), *self._kept.get(key, ())[: CALLS - 1])
                 self._kept.move_to_end(key)
         while len(self._kept) > NAMES:
             self._kept.popitem(last=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -11,11 +11,11 @@ from ascend_opcli.model import Call, Shape, StandardChoice
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.evaluate import Arrays
 from ascend_opcli.reference.omissions import Axis, axes, corner, lengths
-from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import round_to
 from ascend_opcli.verification.compare.whole_output import judged
-from ascend_opcli.verification.judge import as_compared
+from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.standards.named import make
+from ascend_opcli.verification.standards.rule import Standard
 
 
 class Ends:
@@ -24,30 +24,20 @@ class Ends:
     def __init__(self, operator: Operator, call: Call, goldens: Arrays) -> None:
         self._operator, self._call, self._goldens = operator, call, goldens
 
-    def passing(
-        self, name: str, dtype: str, choice: StandardChoice, third: np.ndarray | None = None
-    ) -> tuple[str, ...]:
+    def passing(self, comparison: Comparison, choice: StandardChoice) -> Iterator[str]:
         """Of every axis that an output reduces, the longest end without which the output would still pass.
 
-        ``third`` is the third-party result of the whole output. A distribution is not asked.
+        A distribution is not asked.
         """
-        if make(choice, dtype).whole == "random":
-            return ()
-        return tuple(self._of_axes(name, dtype_of(dtype).name, choice, third))
-
-    def _of_axes(
-        self, name: str, dtype: str, choice: StandardChoice, third: np.ndarray | None
-    ) -> Iterator[str]:
+        standard = make(choice, comparison.dtype)
+        if standard.whole == "random":
+            return
         for axis in self._axes:
-            if name not in axis.reduced:
+            if comparison.name not in axis.reduced:
                 continue
 
             def passes(length: int, axis: Axis = axis) -> bool:
-                whole, shape = axis.whole[name], axis.shapes[name]
-                return any(
-                    name in made and _passes(made[name], whole, shape, dtype, choice, third)
-                    for made in axis.without(length)
-                )
+                return any(_passes(comparison, without, axis, standard) for without in axis.without(length))
 
             ends = lengths(axis.size)
             # A longer end has the shorter ones in it: where two fail the others do, or nearly always.
@@ -62,20 +52,23 @@ class Ends:
 
 
 def _passes(
-    result: np.ndarray,
-    whole: np.ndarray,
-    shape: Shape,
-    dtype: str,
-    choice: StandardChoice,
-    third: np.ndarray | None,
+    comparison: Comparison, without: Mapping[str, np.ndarray], axis: Axis, standard: Standard
 ) -> bool:
-    # Not ascontiguousarray, which makes an axis of a scalar.
-    golden = as_compared(np.asarray(corner(whole, result.shape), order="C"), dtype, choice)
-    if not result.size or golden.shape != result.shape:
+    name, dtype, third = comparison.name, comparison.dtype, comparison.third
+    if name not in without or not without[name].size:
         return False
-    beside = None
+    shape = without[name].shape
+    golden = _corner(axis.whole[name], shape)
+    if golden.shape != shape:
+        return False
     if third is not None:
-        beside = np.asarray(corner(third.reshape(shape), result.shape), order="C")
+        third = _corner(third.reshape(axis.shapes[name]), shape)
     with np.errstate(all="ignore"):
-        answer = round_to(result, dtype)
-        return not judged(answer, golden, dtype, make(choice, dtype), third=beside, threads=1).failed
+        answer = Comparison(name, round_to(without[name], dtype), golden, dtype, third=third)
+        return not judged(answer.under(standard), standard, threads=1).failed
+
+
+def _corner(whole: np.ndarray, shape: Shape) -> np.ndarray:
+    return np.asarray(
+        corner(whole, shape), order="C"
+    )  # not ascontiguousarray, which makes an axis of a scalar

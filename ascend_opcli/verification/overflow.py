@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from ascend_opcli.tensors.dtypes import DTYPES, round_to, spacing, widen
+from ascend_opcli.tensors.dtypes import round_to, spacing, widen
 from ascend_opcli.tensors.flat import Flat
-
-Places = tuple[np.ndarray, np.ndarray]
-"""Flat places, ascending, and the values that are as right there."""
+from ascend_opcli.verification.comparison import Comparison, Places
 
 _BLOCK = 1 << 16
 _ROUNDING = 4
 """Spacings of the output's dtype that the compute dtype may lose without an overflow."""
 
 
-def overflowed(own: np.ndarray, golden: np.ndarray, dtype: str, *, flagged: bool) -> Places | None:
-    """Where ``own``, the host result, misses its golden because something overflowed; None where nothing did.
+def overflowed(comparison: Comparison, *, flagged: bool) -> Places | None:
+    """Where the host result, which stands as ``got``, misses its golden because something overflowed, else None.
 
     ``flagged`` tells that a step of the host run overflowed; without it a NaN or Inf in place of a finite golden does.
     A difference without either is a matter of rounding, and none of these.
     """
+    own, golden, dtype = comparison.got, comparison.golden, comparison.dtype
     if own.shape != golden.shape:
         return None
     first, second = (Flat(array, min(_BLOCK, max(golden.size, 1))) for array in (own, golden))
@@ -30,7 +29,7 @@ def overflowed(own: np.ndarray, golden: np.ndarray, dtype: str, *, flagged: bool
         for start in range(0, golden.size, _BLOCK):
             stop = min(start + _BLOCK, golden.size)
             got, exact = first.block(start, stop), round_to(second.block(start, stop), dtype)
-            if DTYPES[dtype].kind in ("float", "complex"):
+            if comparison.is_float:
                 got, exact = _wide(got), _wide(exact)
                 flagged |= bool((~np.isfinite(got) & np.isfinite(exact)).any())
                 near = np.isnan(got) & np.isnan(exact)

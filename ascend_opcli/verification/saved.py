@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
@@ -12,8 +11,9 @@ from ascend_opcli.model import OutputReport, Shape, StandardChoice
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import name_of
 from ascend_opcli.tensors.saved import opened
+from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.diagnosis.diagnose import diagnose
-from ascend_opcli.verification.judge import as_compared, judge_and_locate, side_by_side
+from ascend_opcli.verification.judge import judge_and_locate, side_by_side
 from ascend_opcli.verification.standards.choice import check_for
 from ascend_opcli.verification.standards.named import SELECTS, default_for, needs_input
 from ascend_opcli.verification.standards.selects import settled
@@ -56,43 +56,27 @@ def compare_saved(
         needs_input(choice)
         words = (str(choice.numbers[w]) for w in ("input", "values") if w in choice.numbers)
         inputs = {word: opened(word, None, None, named="a .npy file") for word in words}
-    return compare_arrays(
-        got, golden, dtype=name, choice=choice, inputs=inputs, third=third, all_standards=all_standards
-    )
+    return compare(Comparison("output", got, golden, name, third=third, inputs=inputs), choice, all_standards)
 
 
-def compare_arrays(
-    got: np.ndarray,
-    golden: np.ndarray,
-    *,
-    dtype: str,
-    choice: StandardChoice,
-    name: str = "output",
-    inputs: Mapping[str, np.ndarray] | None = None,
-    third: np.ndarray | None = None,
-    all_standards: bool = False,
-) -> OutputReport:
+def compare(comparison: Comparison, choice: StandardChoice, all_standards: bool = False) -> OutputReport:
     """Judges an output by its golden alone, and says what is wrong with one that failed.
 
-    Arguments as for :func:`.judge.judge_output`; ``all_standards`` adds how every standard would judge. Raises
-    ValueError, in one sentence, for a choice that cannot be made concrete.
+    ``all_standards`` adds how every standard would judge. Raises ValueError, in one sentence, for a choice that cannot
+    be made concrete.
     """
-    inputs = inputs or {}
     if choice.name == SELECTS:
-        check_for(choice, dtype)
-        golden = settled(choice, got, golden, inputs)
-    copies = {n: a for n, a in inputs.items() if a.shape == golden.shape and a.dtype.kind != "b"}
-    compared = golden if got.shape != golden.shape else as_compared(golden, dtype, choice)
-    report, failing = judge_and_locate(
-        name, got, compared, dtype=dtype, choice=choice, inputs=inputs, copies=copies, third=third
-    )
+        check_for(choice, comparison.dtype)
+        golden = settled(choice, comparison.got, comparison.golden, comparison.inputs)
+        comparison = dataclasses.replace(comparison, golden=golden)
+    report, failing = judge_and_locate(comparison, choice)
     if not report.passed:
-        found = diagnose(name, got, compared, dtype=dtype, choice=choice, inputs=inputs, failing=failing)
+        found = diagnose(comparison, choice, failing)
         report = dataclasses.replace(
             report, diagnosis=found.sentence, mismatch_strip=found.strip, ulp_histogram=found.histogram
         )
     if all_standards:
-        report = dataclasses.replace(report, standards=side_by_side(got, golden, dtype=dtype, third=third))
+        report = dataclasses.replace(report, standards=side_by_side(comparison))
     return report
 
 

@@ -8,40 +8,30 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.errors import OpcliError
-from ascend_opcli.model import Call, OutputReport
+from ascend_opcli.model import OutputReport
 from ascend_opcli.operators.families.quantisation.codes import nudged
-from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.evaluate import golden
 from ascend_opcli.reference.fitting import ReferenceFailure
-from ascend_opcli.verification.overflow import Places
+from ascend_opcli.verification.comparison import Comparison
 
 FEW = 0.03
 """The share of elements that may be one step off before the verdict is worth less."""
 
 
-def with_steps(
-    report: OutputReport,
-    operator: Operator,
-    call: Call,
-    output: str,
-    got: np.ndarray,
-    wanted: np.ndarray,
-    ambiguous: Places | None = None,
-) -> OutputReport:
+def with_steps(report: OutputReport, comparison: Comparison) -> OutputReport:
     """The report of an output that ``quant`` lets pass, judged exactly where the float before rounding tells.
 
     Another rounding than the reference's can only be right where a right kernel's float may lie across a tie.
-    ``ambiguous`` are elements with another right value.
     """
-    got, wanted = np.atleast_1d(got, wanted)
+    got, wanted = np.atleast_1d(comparison.got, comparison.golden)
     off = got != wanted
-    if ambiguous is not None:
-        off.reshape(-1)[ambiguous[0]] = False
+    if comparison.ambiguous is not None:
+        off.reshape(-1)[comparison.ambiguous[0]] = False
     count = int(np.count_nonzero(off))
     if not count:
         return report
     share = count / got.size
-    ends = [end for sign in (-1, 1) if (end := _moved(operator, call, output, sign)) is not None]
+    ends = [end for sign in (-1, 1) if (end := _moved(comparison, sign)) is not None]
     if len(ends) == 2:
         wrong = off & (got != ends[0]) & (got != ends[1])
         far = int(np.count_nonzero(wrong))
@@ -52,16 +42,18 @@ def with_steps(
                 f" tie (first at {list(place)}: got {got[place]}, golden {wanted[place]}): another rounding mode"
             )
             return dataclasses.replace(report, passed=False, reason=reason, weak=())
-    said = f"{100 * share:.2g} % of the elements are one step off"
+    warning = f"{100 * share:.2g} % of the elements are one step off"
     weak = (f"another rounding of {100 * share:.2g} % of the elements",) if share > FEW else ()
-    return dataclasses.replace(report, warnings=(*report.warnings, said), weak=(*report.weak, *weak))
+    return dataclasses.replace(report, warnings=(*report.warnings, warning), weak=(*report.weak, *weak))
 
 
-def _moved(operator: Operator, call: Call, output: str, sign: int) -> Any:
+def _moved(comparison: Comparison, sign: int) -> Any:
     """The golden with floats moved before they are rounded; None where none are, or where that is no call."""
+    if comparison.operator is None or comparison.call is None:
+        return None
     try:
         with nudged(sign) as nudge:
-            made = golden(operator, call).outputs.get(output)
+            end = golden(comparison.operator, comparison.call).outputs.get(comparison.name)
     except (ReferenceFailure, OpcliError, ValueError):
         return None
-    return made if nudge.used and isinstance(made, np.ndarray) else None
+    return end if nudge.used and isinstance(end, np.ndarray) else None

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ascend_opcli.errors import UsageError
-from ascend_opcli.model import Call, Case, Outcome, OutputReport, StandardChoice, TensorSpec
+from ascend_opcli.model import Call, Case, Outcome, StandardChoice, TensorSpec
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.blocks import host_outputs, obstacle
 from ascend_opcli.reference.evaluate import Arrays, host_result, host_run
@@ -20,8 +20,9 @@ from ascend_opcli.reference.resolve import resolve
 from ascend_opcli.tensors import exchange, files
 from ascend_opcli.tensors.flat import Streamed
 from ascend_opcli.tensors.returned import NoResult, Results, read_output
-from ascend_opcli.verification.judge import judge_output
-from ascend_opcli.verification.overflow import Places, overflowed
+from ascend_opcli.verification.comparison import Comparison, Places
+from ascend_opcli.verification.judge import judge
+from ascend_opcli.verification.overflow import overflowed
 from ascend_opcli.verification.standards.choice import choose
 from ascend_opcli.verification.standards.named import make
 
@@ -34,7 +35,7 @@ class ThirdParty:
 
     def __init__(self, case: Case, operator: Operator, call: Call, outcome: Outcome) -> None:
         self._case, self._operator, self._call, self._outcome = case, operator, call, outcome
-        self._made: dict[str, Arrays] = {}
+        self._results: dict[str, Arrays] = {}
         self.notes: dict[str, None] = {}
         self._run: tuple[Arrays, bool] | None = None
         self._streamed = any(isinstance(o, Streamed) for o in outcome.outputs.values())
@@ -62,41 +63,29 @@ class ThirdParty:
             )
         return found
 
-    def doubt(
-        self,
-        choice: StandardChoice,
-        name: str,
-        theirs: np.ndarray | None,
-        golden: np.ndarray,
-        spec: TensorSpec,
-        ambiguous: tuple[np.ndarray, np.ndarray] | None = None,
-    ) -> str:
+    def doubt(self, comparison: Comparison, choice: StandardChoice) -> str:
         """Why a third-party result from elsewhere is no measure of errors, in a sentence; empty where it is one.
 
         It fails the operator's own standard. Where the host result does too, it may be as far off as level L0 of the
         double benchmark lets it be beside that.
         """
+        name, dtype, third = comparison.name, comparison.dtype, comparison.third
         elsewhere = str(choice.numbers.get("third", HOST)) != HOST
-        if theirs is None or not elsewhere or make(choice, spec.dtype).whole != "dual":
+        if third is None or not elsewhere or make(choice, dtype).whole != "dual":
             return ""
         plain = dataclasses.replace(self._case, standard=None, output_standards={})
-        own = choose(name, spec.dtype, plain, self._operator.standard, None)
-
-        def judged(result: np.ndarray, by: StandardChoice, third: np.ndarray | None = None) -> OutputReport:
-            return judge_output(
-                name, result, golden, dtype=spec.dtype, choice=by, ambiguous=ambiguous, third=third
-            )
-
-        report = judged(theirs, own)
+        own = choose(name, dtype, plain, self._operator.standard, None)
+        theirs = dataclasses.replace(comparison, got=third, written=None, inputs={})
+        report = judge(theirs, own)
         if report.passed:
             return ""
         try:
             floor = self.host(name)
         except ReferenceFailure:
             floor = None
-        if isinstance(floor, np.ndarray) and not judged(floor, own).passed:
+        if isinstance(floor, np.ndarray) and not judge(dataclasses.replace(theirs, got=floor), own).passed:
             coarse = StandardChoice("dual", {"level": "L0"}, own.origin)
-            if judged(theirs, coarse, floor).passed:
+            if judge(dataclasses.replace(theirs, third=floor), coarse).passed:
                 return ""
         return f"the third-party result of {name} itself fails {own.name}: {report.reason}"
 
@@ -106,11 +95,11 @@ class ThirdParty:
             return _output(self._outcome.outputs, name)
         if self._operator.reference is None:
             return None
-        if HOST not in self._made:
-            self._made[HOST] = host_result(self._operator, self._call)
-        return _output(self._made[HOST], name)
+        if HOST not in self._results:
+            self._results[HOST] = host_result(self._operator, self._call)
+        return _output(self._results[HOST], name)
 
-    def overflow(self, name: str, golden: np.ndarray, dtype: str) -> Places | None:
+    def overflow(self, comparison: Comparison) -> Places | None:
         """Where the host result of an output overflows on the way; None where it does not, or nothing tells.
 
         It is worked out anew, so that no outcome is its own witness; of a case in blocks, which nothing but the host
@@ -120,17 +109,17 @@ class ThirdParty:
             return None
         try:
             if self._streamed:
-                own = self.host(name)
-                return None if own is None else overflowed(own, golden, dtype, flagged=False)
-            if self._run is None:
-                self._run = host_run(self._operator, self._call)
+                own, flagged = self.host(comparison.name), False
+            else:
+                if self._run is None:
+                    self._run = host_run(self._operator, self._call)
+                own, flagged = _output(self._run[0], comparison.name), self._run[1]
         except ReferenceFailure:
             return None
-        own = _output(self._run[0], name)
-        return None if own is None else overflowed(own, golden, dtype, flagged=self._run[1])
+        return None if own is None else overflowed(dataclasses.replace(comparison, got=own), flagged=flagged)
 
     def _of_expression(self, text: str, name: str) -> np.ndarray | None:
-        if text not in self._made:
+        if text not in self._results:
             try:
                 other = resolve(self._case.operator, signature=self._case.signature, reference=text)
             except ValueError as error:
@@ -141,8 +130,8 @@ class ThirdParty:
                 raise UsageError(
                     f"{self._case.id}: dual:third={text} is not elementwise, and the case is run in blocks"
                 )
-            self._made[text] = (host_outputs if self._streamed else host_result)(other, self._call)
-        return _output(self._made[text], name)
+            self._results[text] = (host_outputs if self._streamed else host_result)(other, self._call)
+        return _output(self._results[text], name)
 
     def _from_file(self, path: str, key: str | None, choice: StandardChoice, spec: TensorSpec) -> np.ndarray:
         found = self._near(path, choice)

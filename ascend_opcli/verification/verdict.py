@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import math
 from collections.abc import Sequence
-from functools import partial
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
 from ascend_opcli import status as codes
 from ascend_opcli.model import (
+    Alternative,
     Branch,
     Call,
     Case,
@@ -32,18 +31,13 @@ from ascend_opcli.status.message_pattern import pattern
 from ascend_opcli.tensors.dtypes import spacing
 from ascend_opcli.tensors.flat import Streamed, take
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.earlier_outputs import Earlier
+from ascend_opcli.verification.comparison import Comparison
+from ascend_opcli.verification.earlier_outputs import Earlier, EarlierOutput
 from ascend_opcli.verification.ends import Ends
-from ascend_opcli.verification.judge import (
-    as_compared,
-    judge_and_locate,
-    judge_output,
-    noise_floor,
-    side_by_side,
-)
+from ascend_opcli.verification.judge import judge, judge_and_locate, noise_floor, side_by_side
 from ascend_opcli.verification.overflow import together
-from ascend_opcli.verification.rows import ARRAYS, Left, rows
-from ascend_opcli.verification.standards.named import SELECTS
+from ascend_opcli.verification.rows import ARRAYS, Left, Row, rows
+from ascend_opcli.verification.standards.named import SELECTS, make
 from ascend_opcli.verification.steps import with_steps
 from ascend_opcli.verification.third_party import ThirdParty
 
@@ -115,124 +109,11 @@ def judge_outputs(
     one, which a failed output may repeat. ``third_party`` is the folder where the dual standard finds its
     third-party results.
     """
-    reports: list[OutputReport] = []
-    third = ThirdParty(case, operator, call, outcome)
-    ends = Ends(operator, call, dict(golden.outputs) if golden is not None else {})
-    warnings: list[str] = []
-    doubts: list[str] = []
-    inputs = {name: view(bound) for name, bound in call.arguments.items() if isinstance(bound, Tensor)}
     asked, left = rows(case, operator, call, outcome, golden, override)
-    warnings += left.remarks
-    for row in asked:
-        name, spec, got, wanted = row.output, row.spec, row.got, row.wanted
-        choice = third_party_of(row.choice, third_party)
-        ambiguous = golden.ambiguous if golden is not None and not row.explicit else None
-        ambiguous = ambiguous if operator.ambiguous_output in (None, name) and not row.says else None
-        theirs = third.result(choice, name, spec)
-        doubt = third.doubt(choice, name, theirs, wanted, spec, ambiguous)
-        doubts += [doubt] if doubt else []
-        compared = as_compared(wanted, spec.dtype, choice)
-        judged = partial(
-            judge_and_locate,
-            row.name,
-            got,
-            compared,
-            dtype=spec.dtype,
-            choice=choice,
-            inputs=inputs if not row.made else {},
-            written=row.written,
-            third=theirs,
-            copies={n: a for n, a in inputs.items() if a.shape == spec.shape and a.dtype.kind != "b"},
-        )
-        report, failing = judged(ambiguous=ambiguous)
-        if not report.passed and golden is not None and not row.explicit and not row.says:
-            beyond = third.overflow(name, wanted, spec.dtype)
-            if beyond is not None:
-                thresholds, ambiguous = report.either, together(ambiguous, beyond)
-                report, failing = judged(ambiguous=ambiguous)
-                report = dataclasses.replace(report, either=thresholds)
-                warnings.append(_OVERFLOW.format(name, f"{len(beyond[0]):,}", operator.compute))
-        if row.made:  # a cheap wrong answer is one to an output, not to what is made of several
-            one = float(spacing(np.ones(1), spec.dtype)[0])  # its size, whatever stands at an element
-            worst = tuple(dataclasses.replace(e, ulp=e.absolute / one) for e in report.worst)
-            report = dataclasses.replace(report, weak=(), worst=worst)
-        if row.says and choice.name != SELECTS:  # which says it itself
-            report = dataclasses.replace(report, rule=f"{report.rule}; {row.says}")
-        stepped = report.passed and report.standard == "quant" and not row.explicit and not row.says
-        if stepped and golden is not None and not isinstance(got, Streamed):
-            report = with_steps(report, operator, call, name, got, compared, ambiguous)
-        warnings += [f"{row.name}: {text}" for text in report.warnings]
-        if report.passed and not row.explicit and not row.says and not isinstance(got, Streamed):
-            short = ends.passing(name, spec.dtype, choice, theirs)
-            report = dataclasses.replace(report, weak=report.weak + short)
-        if all_standards:
-            beside = third.host(name) if third_party is None and not row.says else None
-            if third_party is not None and not row.says:
-                beside = third.result(_dual(third_party), name, spec)
-                doubt = third.doubt(_dual(third_party), name, beside, wanted, spec, ambiguous)
-                if doubt:
-                    beside = None
-                    warnings.append(f"dual is left out: {doubt}")
-            others = side_by_side(
-                got,
-                wanted,
-                dtype=spec.dtype,
-                ambiguous=ambiguous,
-                written=row.written,
-                third=beside,
-                operator_standard=operator.standard,
-            )
-            report = dataclasses.replace(report, standards=others)
-        if not report.passed:
-            from ascend_opcli.verification.diagnosis import diagnose  # a passing run does without it
-
-            found = diagnose(
-                name,
-                got,
-                compared,
-                dtype=spec.dtype,
-                choice=choice,
-                inputs=inputs if not row.made else {},
-                ambiguous=ambiguous,
-                written=row.written,
-                # The reference and earlier calls have nothing like what is made of outputs.
-                operator=operator if not row.made else None,
-                call=call if not row.made else None,
-                earlier=earlier.outputs(case.operator, name, spec.dtype)
-                if earlier is not None and not row.made
-                else (),
-                # What was not written may be right by chance, and is wrong all the same.
-                failing=failing if not report.census.not_written else None,
-            )
-            floor = None
-            if not row.explicit and not row.says:  # the host result has made a choice of its own
-                floor = _floor(third, name, got, wanted, spec.dtype, choice)
-            sentence = found.sentence
-            own = golden.outputs.get(name) if golden is not None and row.explicit else None
-            if (
-                isinstance(own, ARRAYS)
-                and judge_output(name, got, own, dtype=spec.dtype, choice=choice).passed
-            ):
-                agrees = (
-                    "got agrees with the built-in reference: it is the case's expected values that differ"
-                )
-                # Where they differ is worth saying; why the operator would have given it is not.
-                sentence = f"{agrees}; {sentence}" if sentence.startswith("only ") else agrees
-            report = dataclasses.replace(
-                report,
-                diagnosis=sentence,
-                floor=floor.share if floor is not None else None,
-                floor_non_finite=floor is not None and floor.strange,
-                mismatch_strip=found.strip,
-                ulp_histogram=found.histogram,
-                pairs=_pairs(got, compared),
-            )
-        branches = tuple(Branch(n, c) for n, c in golden.branches.items()) if golden is not None else ()
-        if report.passed and outcome.backend == "host" and not row.explicit:
-            report = dataclasses.replace(report, floor=report.used)
-        reports.append(dataclasses.replace(report, branches=branches))
+    outputs = _Outputs(case, operator, call, outcome, golden, third_party, earlier)
+    reports = [outputs.report(row, all_standards=all_standards) for row in asked]
     told = (*golden.divergences, *golden.remarks) if golden is not None else ()
-    notes = [*outcome.notes, *told, *warnings, *third.notes]
+    notes = [*outcome.notes, *told, *left.remarks, *outputs.warnings, *outputs.third.notes]
     left_out = _left_out(left)
     # One rule, whoever made the outputs: without a judged one and a status that was demanded and observed nothing is
     # known of the operator.
@@ -243,67 +124,184 @@ def judge_outputs(
             why += ", and nothing was run that gives a status"
         return Verdict(VerdictKind.SKIP, f"cannot judge: {why}")
     if reports and not faults and not outcome.has_status and not any(math.prod(r.shape) for r in reports):
-        return Verdict(
-            VerdictKind.SKIP,
-            "cannot judge: the outputs have no element, and nothing was run that gives a status",
-        )
+        why = "the outputs have no element, and nothing was run that gives a status"
+        return Verdict(VerdictKind.SKIP, f"cannot judge: {why}")
     notes += [f"not judged: {text}" for text in left_out]
     failed = [r for r in reports if not r.passed]
     if failed or faults:
-        said = [
+        reasons = [
             *outcome.findings,
             *(r.reason if len(reports) == 1 else f"{r.name}: {r.reason}" for r in failed),
             *(other.said for other in outcome.again),
         ]
         reports += [report for other in outcome.again for report in other.outputs]
-        return Verdict(VerdictKind.FAIL, "; ".join(said), tuple(reports), (*notes, *doubts))
-    if doubts:
+        return Verdict(VerdictKind.FAIL, "; ".join(reasons), tuple(reports), (*notes, *outputs.doubts))
+    if outputs.doubts:
         # As where there is none: a ratio to wrong errors shows nothing.
-        return Verdict(VerdictKind.ERROR, "; ".join(doubts), notes=tuple(notes))
-    return Verdict(
-        VerdictKind.PASS,
-        "",
-        tuple(reports),
-        tuple(notes),
-        (*left.unknown, *left.undefined, *left.ignored, *left.parts),
-    )
+        return Verdict(VerdictKind.ERROR, "; ".join(outputs.doubts), notes=tuple(notes))
+    unjudged = (*left.unknown, *left.undefined, *left.ignored, *left.parts)
+    return Verdict(VerdictKind.PASS, "", tuple(reports), tuple(notes), unjudged)
+
+
+class _Outputs:
+    """The outputs of one call, judged one by one; ``warnings`` and ``doubts`` collect what is said beside."""
+
+    def __init__(
+        self,
+        case: Case,
+        operator: Operator,
+        call: Call,
+        outcome: Outcome,
+        golden: Golden | None,
+        folder: str | None,
+        earlier: Earlier | None,
+    ) -> None:
+        self._case, self._operator, self._call, self._outcome = case, operator, call, outcome
+        self._golden, self._folder, self._earlier = golden, folder, earlier
+        self._ends = Ends(operator, call, dict(golden.outputs) if golden is not None else {})
+        self._inputs = {name: view(t) for name, t in call.arguments.items() if isinstance(t, Tensor)}
+        self.third = ThirdParty(case, operator, call, outcome)
+        self.warnings: list[str] = []
+        self.doubts: list[str] = []
+
+    def report(self, row: Row, *, all_standards: bool) -> OutputReport:
+        """One output judged, compared with every standard where that is asked for, and explained where it failed."""
+        choice = third_party_of(row.choice, self._folder)
+        comparison = self._comparison(row, choice)
+        doubt = self.third.doubt(comparison, choice)
+        self.doubts += [doubt] if doubt else []
+        report, failing = judge_and_locate(comparison, choice)
+        # An output with the golden of the reference: neither the case's own nor one that the output has a say in.
+        plain = not row.explicit and not row.says
+        beyond = self.third.overflow(comparison) if not report.passed and self._golden and plain else None
+        if beyond is not None:
+            thresholds = report.either
+            comparison = replace(comparison, ambiguous=together(comparison.ambiguous, beyond))
+            report, failing = judge_and_locate(comparison, choice)
+            report = replace(report, either=thresholds)
+            self.warnings.append(_OVERFLOW.format(row.output, f"{len(beyond[0]):,}", self._operator.compute))
+        if row.made:  # a cheap wrong answer is one to an output, not to what is made of several
+            one = float(spacing(np.ones(1), row.spec.dtype)[0])  # its size, whatever stands at an element
+            report = replace(
+                report, weak=(), worst=tuple(replace(e, ulp=e.absolute / one) for e in report.worst)
+            )
+        if row.says and choice.name != SELECTS:  # which says it itself
+            report = replace(report, rule=f"{report.rule}; {row.says}")
+        whole = plain and not isinstance(row.got, Streamed)
+        if report.passed and whole and report.standard == "quant" and self._golden is not None:
+            report = with_steps(report, comparison)
+        self.warnings += [f"{row.name}: {text}" for text in report.warnings]
+        if report.passed and whole:
+            report = replace(report, weak=(*report.weak, *self._ends.passing(comparison, choice)))
+        if all_standards:
+            report = replace(report, standards=self._side_by_side(row, comparison))
+        if not report.passed:
+            report = self._explained(report, row, comparison, choice, failing)
+        elif self._outcome.backend == "host" and not row.explicit:
+            report = replace(report, floor=report.used)
+        branches = self._golden.branches if self._golden is not None else {}
+        return replace(report, branches=tuple(Branch(n, c) for n, c in branches.items()))
+
+    def _comparison(self, row: Row, choice: StandardChoice) -> Comparison:
+        of_all = self._golden is not None and self._operator.ambiguous_output in (None, row.output)
+        earlier: tuple[EarlierOutput, ...] = ()
+        if self._earlier is not None and not row.made:
+            earlier = self._earlier.outputs(self._case.operator, row.output, row.spec.dtype)
+        return Comparison(
+            row.name,
+            row.got,
+            row.wanted,
+            row.spec.dtype,
+            ambiguous=self._golden.ambiguous
+            if self._golden and of_all and not (row.explicit or row.says)
+            else None,
+            written=row.written,
+            third=self.third.result(choice, row.output, row.spec),
+            # The inputs, the reference and earlier calls have nothing like what is made of outputs.
+            inputs=self._inputs if not row.made else {},
+            operator=self._operator if not row.made else None,
+            call=self._call if not row.made else None,
+            earlier=earlier,
+        )
+
+    def _side_by_side(self, row: Row, comparison: Comparison) -> tuple[Alternative, ...]:
+        third = None
+        if self._folder is None and not row.says:
+            third = self.third.host(row.output)
+        elif self._folder is not None and not row.says:
+            dual = third_party_of(StandardChoice("dual", {}, "command line"), self._folder)
+            third = self.third.result(dual, row.output, row.spec)
+            doubt = self.third.doubt(replace(comparison, third=third), dual)
+            if doubt:
+                third = None
+                self.warnings.append(f"dual is left out: {doubt}")
+        comparison = replace(comparison, third=third)
+        return side_by_side(comparison, operator_standard=self._operator.standard)
+
+    def _explained(
+        self,
+        report: OutputReport,
+        row: Row,
+        comparison: Comparison,
+        choice: StandardChoice,
+        failing: np.ndarray | None,
+    ) -> OutputReport:
+        """The report of a failed output with what is wrong with it, and what the host result makes of the standard."""
+        from ascend_opcli.verification.diagnosis import diagnose  # a passing run does without it
+
+        found = diagnose(comparison, choice, failing)
+        sentence = found.sentence
+        own = self._golden.outputs.get(row.output) if self._golden is not None and row.explicit else None
+        if isinstance(own, ARRAYS):
+            right = replace(comparison, golden=own, written=None, inputs={})
+            if judge(right, choice).passed:
+                agrees = (
+                    "got agrees with the built-in reference: it is the case's expected values that differ"
+                )
+                # Where they differ is worth saying; why the operator would have given it is not.
+                sentence = f"{agrees}; {sentence}" if sentence.startswith("only ") else agrees
+        # The host result has made a choice of its own where there is one.
+        share, strange = (
+            (None, False) if row.explicit or row.says else self._floor(row.output, comparison, choice)
+        )
+        return replace(
+            report,
+            diagnosis=sentence,
+            floor=share,
+            floor_non_finite=strange,
+            mismatch_strip=found.strip,
+            ulp_histogram=found.histogram,
+            pairs=_pairs(comparison.under(make(choice, comparison.dtype))),
+        )
+
+    def _floor(
+        self, output: str, comparison: Comparison, choice: StandardChoice
+    ) -> tuple[float | None, bool]:
+        """The noise floor of a failed output; None where there is no host result to tell it."""
+        try:
+            own = self.third.host(output)
+        except ReferenceFailure:
+            return None, False
+        if own is None or own.shape != comparison.golden.shape or own.dtype != comparison.got.dtype:
+            return None, False
+        return noise_floor(replace(comparison, got=own, ambiguous=None, written=None), choice)
 
 
 def _left_out(left: Left) -> list[str]:
     """Why outputs were not judged, a phrase each."""
-    said = []
+    why = []
     if left.unknown:
-        said.append(f"no reference and no expected values for {', '.join(left.unknown)}")
+        why.append(f"no reference and no expected values for {', '.join(left.unknown)}")
     if left.undefined:
-        said.append(_undefined(left.undefined))
+        why.append(_undefined(left.undefined))
     if left.parts:
-        said.append(_undefined(left.parts))
+        why.append(_undefined(left.parts))
     if left.ignored:
-        said.append(f"the case ignores {', '.join(left.ignored)}")
-    return said
+        why.append(f"the case ignores {', '.join(left.ignored)}")
+    return why
 
 
 _OVERFLOW = "{}: a step overflows in {} of its elements, and what {} makes of it is as right as the golden"
-
-
-class _Floor(NamedTuple):
-    """The share of the tolerance that the host result uses, and whether a NaN or Inf of its own makes it miss."""
-
-    share: float
-    strange: bool
-
-
-def _floor(
-    third: ThirdParty, name: str, got: np.ndarray, golden: np.ndarray, dtype: str, choice: StandardChoice
-) -> _Floor | None:
-    """The noise floor of a failed output; None where there is no host result to tell it."""
-    try:
-        own = third.host(name)
-    except ReferenceFailure:
-        return None
-    if own is None or own.shape != golden.shape or own.dtype != got.dtype:
-        return None
-    return _Floor(*noise_floor(own, golden, dtype, choice))
 
 
 def third_party_of(choice: StandardChoice, folder: str | None) -> StandardChoice:
@@ -316,39 +314,32 @@ def third_party_of(choice: StandardChoice, folder: str | None) -> StandardChoice
     return StandardChoice(choice.name, {**choice.numbers, "third": folder}, origin)
 
 
-def _dual(folder: str) -> StandardChoice:
-    return third_party_of(StandardChoice("dual", {}, "command line"), folder)
-
-
 def apply_known_issue(case: Case, verdict: Verdict, today: datetime.date) -> Verdict:
     """KNOWN for a failure that is marked and not expired; a mark on a passing case is pointed out."""
     mark = case.known_issue
     if mark is None or verdict.word not in (VerdictKind.FAIL, VerdictKind.PASS):
         return verdict
     if verdict.word is VerdictKind.PASS:
-        return dataclasses.replace(
-            verdict, notes=(*verdict.notes, f"fixed: remove the mark known_issue ({mark.reason})")
-        )
+        return replace(verdict, notes=(*verdict.notes, f"fixed: remove the mark known_issue ({mark.reason})"))
     if mark.expires is not None and today > datetime.date.fromisoformat(mark.expires):
         reason = f"{verdict.reason}; the known issue expired on {mark.expires} ({mark.reason})"
-        return dataclasses.replace(verdict, reason=reason)
-    return dataclasses.replace(
-        verdict, word=VerdictKind.KNOWN, reason=f"known issue: {mark.reason} ({verdict.reason})"
-    )
+        return replace(verdict, reason=reason)
+    return replace(verdict, word=VerdictKind.KNOWN, reason=f"known issue: {mark.reason} ({verdict.reason})")
 
 
 PAIRS = 256
 """Elements that a picture of a failed output shows at the most."""
 
 
-def _pairs(got: np.ndarray, golden: np.ndarray) -> tuple[tuple[float, float], ...]:
+def _pairs(comparison: Comparison) -> tuple[tuple[float, float], ...]:
     """Golden and got of evenly spread elements; none where they cannot be told as two floats."""
-    if got.dtype.kind == "c" or golden.dtype.kind == "c" or got.shape != golden.shape or not got.size:
+    got, golden = comparison.got, comparison.golden
+    if "c" in (got.dtype.kind, golden.dtype.kind) or got.shape != golden.shape or not got.size:
         return ()
     places = np.unique(np.linspace(0, got.size - 1, min(PAIRS, got.size)).astype(np.int64))
     with np.errstate(all="ignore"):
-        ours, theirs = (take(a, places).astype(np.float64).tolist() for a in (got, golden))
-    return tuple(zip(theirs, ours, strict=True))
+        pairs = (take(a, places).astype(np.float64).tolist() for a in (golden, got))
+        return tuple(zip(*pairs, strict=True))
 
 
 def _undefined(names: Sequence[str]) -> str:

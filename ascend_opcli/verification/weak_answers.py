@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from ascend_opcli.tensors.dtypes import dtype as dtype_of
-from ascend_opcli.tensors.dtypes import float_format, integer_range, numpy_dtype, part, round_to, widen
+from ascend_opcli.tensors.dtypes import float_format, integer_range, numpy_dtype, part, round_to
 from ascend_opcli.tensors.flat import take
-from ascend_opcli.verification.compare.elements import figures, wide_golden
+from ascend_opcli.verification.compare.elements import failing, figures, wide_golden
 from ascend_opcli.verification.compare.metrics import Metrics, measure
 from ascend_opcli.verification.compare.whole_output import judged, strange_goldens
+from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.standards.named import Standard
 from ascend_opcli.verification.wording import failures
+
+TRUSTED_FROM = 8
+"""An output with fewer elements is not asked which wrong answers would pass: too many would, by chance."""
 
 SAMPLE = 1 << 14
 """Most elements that are looked at; a tensor up to this size is looked at whole."""
@@ -26,80 +30,69 @@ TAIL_BYTES = 32
 """One block of the unit in which Ascend kernels copy: what a forgotten tail leaves out."""
 
 
-def weak_answers(
-    golden: np.ndarray,
-    dtype: str,
-    standard: Standard,
-    copies: Mapping[str, np.ndarray],
-    metrics: Metrics,
-    third: np.ndarray | None = None,
-) -> tuple[str, ...]:
+def weak_answers(comparison: Comparison, standard: Standard, metrics: Metrics) -> tuple[str, ...]:
     """The names of the cheap wrong answers that would pass, each judged as if it stood for the whole output.
 
-    ``copies`` are inputs by name; those of the output's shape count. ``metrics`` are those of the real
-    output, ``third`` a third-party result. An answer that equals the golden on the sample passes: it cannot be
-    told apart. A distribution is not asked: the negated golden often has the same.
+    ``metrics`` are those of the real output. First stands what passes by the numbers of the standard whatever the size
+    of the output. An answer that equals the golden on the sample passes: it cannot be told apart. A distribution is not
+    asked: the negated golden often has the same.
     """
-    if standard.whole == "random":
+    golden = comparison.golden
+    if standard.whole == "random" or not golden.size:
         return ()
     places = sample(golden.size)
-    some = take(golden, places)
-    other = None if third is None else take(third, places)
-    weak = []
+    third = None if comparison.third is None else take(comparison.third, places)
+    some = Comparison("", golden, take(golden, places), comparison.dtype, third=third)
     with np.errstate(all="ignore"):
-        single = standard.whole == "single" and not strange_goldens(some, dtype, None)
-        by_element = not standard.whole or single
-        for name, answer in _answers(some, dtype, copies, golden.shape, places):
-            if _passes(answer, some, dtype, standard, other, by_element):
-                weak.append(name)
-        if not standard.whole and _tail_passes(golden, dtype, standard, metrics):
-            weak.append(f"last {TAIL_BYTES} bytes zeroed")
-    return tuple(weak)
+        weak = [*_by_numbers(some, standard)]
+        if golden.size >= TRUSTED_FROM and comparison.is_float:
+            copies = {n: take(a, places) for n, a in comparison.copies.items()}
+            single = standard.whole == "single" and not strange_goldens(some)
+            by_element = not standard.whole or single
+            weak += [n for n, answer in _answers(some, copies) if _passes(answer, some, standard, by_element)]
+            if not standard.whole and _tail_passes(comparison, standard, metrics):
+                weak.append(f"last {TAIL_BYTES} bytes zeroed")
+    return tuple(dict.fromkeys(weak))
 
 
-def passes_anyway(
-    golden: np.ndarray, dtype: str, standard: Standard, third: np.ndarray | None = None
-) -> tuple[str, ...]:
-    """What passes by the numbers of the standard, whatever the size of the output.
+def _by_numbers(some: Comparison, standard: Standard) -> Iterator[str]:
+    """What the numbers of the standard alone let pass.
 
     ``any number``, where those that lie farthest from the golden would pass, or would in the share of the elements that
     only a limit binds, or ``zeros``, where the tolerance is as large as any golden itself.
     """
-    if standard.equality or standard.whole == "random" or not golden.size:
-        return ()
-    places = sample(golden.size)
-    some = take(golden, places)
-    other = None if third is None else take(third, places)
-    with np.errstate(all="ignore"):
-        if _passes(_farthest(some, dtype), some, dtype, standard, other, not standard.whole):
-            return ("any number",)
-    if (
-        standard.limit is not None
-        and standard.matched < 1
-        and standard.limit > 1
-        and _dwarfed(some, standard.limit)
-    ):
-        return (f"any number in {1 - standard.matched:.3g} of the elements",)
-    if standard.limit is not None or standard.whole:
-        return ()
-    if dtype_of(dtype).kind not in ("float", "complex"):
-        allowed = standard.ulps if standard.kind == "ulp" else standard.atol
-        return ("zeros",) if _dwarfed(some, allowed) else ()
-    if standard.kind == "linear" and _dwarfed(some, standard.atol):
-        return ("zeros",)
-    in_steps = standard.kind == "ulp" and standard.ulps >= 2.0 ** (float_format(dtype).mantissa + 1)
-    return ("zeros",) if in_steps or (standard.kind == "linear" and standard.rtol >= 1) else ()
+    if standard.equality:
+        return
+    if _passes(_farthest(some), some, standard, not standard.whole):
+        yield "any number"
+    elif standard.limit is not None:
+        if standard.matched < 1 and standard.limit > 1 and _dwarfed(some.golden, standard.limit):
+            yield f"any number in {1 - standard.matched:.3g} of the elements"
+    elif standard.whole:
+        return
+    elif not some.is_float:
+        if _dwarfed(some.golden, standard.ulps if standard.kind == "ulp" else standard.atol):
+            yield "zeros"
+    elif standard.kind == "ulp":
+        if standard.ulps >= 2.0 ** (float_format(some.dtype).mantissa + 1):
+            yield "zeros"
+    elif standard.kind == "linear" and (standard.rtol >= 1 or _dwarfed(some.golden, standard.atol)):
+        yield "zeros"
 
 
 def _dwarfed(golden: np.ndarray, allowed: float) -> bool:
     """Whether a distance of 1 or more is twice as large as any golden."""
-    sizes = np.abs(golden.astype(np.complex128 if golden.dtype.kind == "c" else np.float64))
+    sizes = np.abs(_in_double(golden))
     return allowed >= max(1.0, 2.0 * float(sizes[np.isfinite(sizes)].max(initial=0.0)))
 
 
-def _farthest(golden: np.ndarray, dtype: str) -> np.ndarray:
-    kind = dtype_of(dtype).kind
-    if kind in ("float", "complex"):
+def _in_double(values: np.ndarray) -> np.ndarray:
+    return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
+
+
+def _farthest(some: Comparison) -> np.ndarray:
+    golden, dtype = some.golden, some.dtype
+    if some.is_float:
         parts = wide_golden(golden, dtype)
         far = np.where(parts > 0, -1.0, 1.0) * float_format(dtype).largest
         return round_to(far, part(dtype)).view(numpy_dtype(dtype)).reshape(-1)
@@ -116,73 +109,50 @@ def sample(total: int) -> np.ndarray:
     return (starts[:, None] + np.arange(RUN)).reshape(-1)
 
 
-def _answers(
-    golden: np.ndarray,
-    dtype: str,
-    copies: Mapping[str, np.ndarray],
-    shape: tuple[int, ...],
-    places: np.ndarray,
-) -> Iterator[tuple[str, np.ndarray]]:
+def _answers(some: Comparison, copies: dict[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
+    golden, dtype = some.golden, some.dtype
     yield "zeros", np.zeros(golden.shape, numpy_dtype(dtype))
     for name, values in copies.items():
-        if values.shape == shape and (values.dtype.kind != "c" or golden.dtype.kind == "c"):
-            yield f"copy of {name}", round_to(take(values, places), dtype)
+        if values.dtype.kind != "c" or golden.dtype.kind == "c":
+            yield f"copy of {name}", round_to(values, dtype)
     # In a dtype that holds twice the largest number; the parts of a complex number one by one, for Inf times 2
     # is NaN in the other.
-    wide = golden.astype(np.complex128 if golden.dtype.kind == "c" else np.float64)
+    wide = _in_double(golden)
     twice = (wide.view(np.float64) * 2).view(wide.dtype)
     yield "twice the golden", round_to(twice, dtype)
     yield "negated golden", round_to(-wide, dtype)
 
 
-def _passes(
-    answer: np.ndarray,
-    golden: np.ndarray,
-    dtype: str,
-    standard: Standard,
-    third: np.ndarray | None,
-    by_element: bool,
-) -> bool:
+def _passes(answer: np.ndarray, some: Comparison, standard: Standard, by_element: bool) -> bool:
     # Nearly every wrong answer breaks a rule for single elements at the first few.
-    if by_element:
-        probe = slice(None, None, max(1, golden.size // 128))
-        first, expected = answer[probe].copy(), golden[probe].copy()
-        if _far_off(first, expected, dtype, standard):
-            return False
-        found = figures(first, expected, dtype, standard)
-        strange = found.mismatch.any() and standard.non_finite in ("match", "nan differs")
-        if found.beyond.any() or strange or (_every(standard) and found.outside.any()):
-            return False
-    return not judged(answer, golden, dtype, standard, third=third, threads=1).failed
-
-
-def _every(standard: Standard) -> bool:
-    """Whether one element over the tolerance fails the output."""
-    return standard.matched == 1.0 and standard.forgiven is None
-
-
-def _far_off(answer: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard) -> bool:
-    """Whether some finite element misses by twice what is allowed, without rounding anything: quick, one-sided."""
-    if standard.kind not in ("linear", "ulp") or dtype_of(dtype).kind != "float":
+    probe = slice(None, None, max(1, answer.size // 128))
+    if by_element and _fails_at_once(answer[probe].copy(), some.golden[probe].copy(), some.dtype, standard):
         return False
-    got, expected = widen(answer, np.float64), wide_golden(golden, dtype).reshape(-1).astype(np.float64)
-    error, size = np.abs(got - expected), np.abs(expected)
-    allowed = standard.tolerance(size) if _every(standard) else standard.hard_limit(size)
-    # A golden next to the largest number may round to Inf, which another Inf meets.
-    calm = (size < float_format(dtype).largest / 2) & np.isfinite(got)
-    return allowed is not None and bool((calm & (error > 2.0 * allowed)).any())
+    return not judged(replace(some, got=answer), standard, threads=1).failed
 
 
-def _tail_passes(golden: np.ndarray, dtype: str, standard: Standard, metrics: Metrics) -> bool:
+def _fails_at_once(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard) -> bool:
+    """Whether one of these elements fails the output, whatever the others are; False where that is not sure."""
+    if standard.matched < 1.0 or standard.forgiven is not None:
+        if standard.kind != "linear" or standard.non_finite not in ("match", "nan differs"):
+            return bool(figures(got, golden, dtype, standard).beyond.any())
+        # No share forgives what is beyond the limit, or a NaN or Inf that differs.
+        standard = replace(standard, atol=math.inf)
+    return bool(failing(got, golden, dtype, standard).any())
+
+
+def _tail_passes(comparison: Comparison, standard: Standard, metrics: Metrics) -> bool:
     """The zeroed tail counts with its true share: the rest is as good as the real output."""
-    total = golden.size
-    length = TAIL_BYTES // numpy_dtype(dtype).itemsize
+    golden, dtype = comparison.golden, comparison.dtype
+    total, length = golden.size, TAIL_BYTES // numpy_dtype(dtype).itemsize
     if length >= total:
         return False
-    tail = take(golden, np.arange(total - length, total))
-    if _far_off(np.zeros(length, numpy_dtype(dtype)), tail, dtype, standard):
+    tail = Comparison(
+        "", np.zeros(length, numpy_dtype(dtype)), take(golden, np.arange(total - length, total)), dtype
+    )
+    if _fails_at_once(tail.got, tail.golden, dtype, standard):
         return False
-    found = measure(np.zeros(length, numpy_dtype(dtype)), tail, dtype, standard, threads=1)
+    found = measure(tail, standard, threads=1)
     mean = None
     if found.mean is not None:
         mean = (found.mean * length + (metrics.mean or 0.0) * (total - length)) / total

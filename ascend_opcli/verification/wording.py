@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from ascend_opcli.verification.compare.metrics import Metrics
 from ascend_opcli.verification.standards.named import Standard, number
@@ -24,7 +25,7 @@ def failures(metrics: Metrics, standard: Standard) -> list[str]:
     return phrases
 
 
-def reason(phrases: list[str]) -> str:
+def reason(phrases: Sequence[str]) -> str:
     """The phrases as one sentence, without a full stop."""
     if len(phrases) < 3:
         return " and ".join(phrases)

@@ -31,6 +31,7 @@ from ascend_opcli.reference.call import make_call
 from ascend_opcli.reference.evaluate import golden
 from ascend_opcli.reference.resolve import resolve
 from ascend_opcli.tensors.layout import view
+from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.diagnosis import diagnose
 from ascend_opcli.verification.standards.choice import check_for
 
@@ -68,15 +69,17 @@ def sentence(text: str, fault: Fault, dtype: str, choice: StandardChoice, **word
     truth = golden(operator, call)
     inputs = {n: view(b) for n, b in call.arguments.items() if isinstance(b, Tensor)}
     return diagnose(
-        name,
-        got,
-        truth.outputs[name],  # type: ignore[arg-type]
-        dtype=dtype,
-        choice=choice,
-        inputs=inputs,
-        ambiguous=truth.ambiguous,
-        operator=operator,
-        call=call,
+        Comparison(
+            name,
+            got,
+            truth.outputs[name],
+            dtype,
+            inputs=inputs,
+            ambiguous=truth.ambiguous,
+            operator=operator,
+            call=call,
+        ),
+        choice,
     ).sentence
 
 

@@ -21,7 +21,8 @@ from ascend_opcli.operators.families.quantisation import norms as quantised_norm
 from ascend_opcli.reference.evaluate import golden
 from ascend_opcli.reference.fitting import UndefinedResult
 from ascend_opcli.tensors.dtypes import DTYPES
-from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.verification.comparison import Comparison
+from ascend_opcli.verification.judge import judge
 from ascend_opcli.verification.standards.choice import choose
 
 try:
@@ -99,7 +100,7 @@ def test_golden_and_host_agree_by_the_operators_standard(name: str, shape: tuple
     for output, wanted in outputs.items():
         dtype = call.outputs[output].dtype
         choice = choose(output, dtype, case_of(operator, made), operator.standard, None)
-        report = judge_output(output, host[output], wanted, dtype=dtype, choice=choice)
+        report = judge(Comparison(output, host[output], wanted, dtype), choice)
         assert report.passed, report.reason
 
 

@@ -13,7 +13,8 @@ from ascend_opcli.model import Case, ExpectedStatus, Outcome, Phase, VerdictKind
 from ascend_opcli.tensors.dtypes import round_to, widen
 from ascend_opcli.verification.compare.elements import figures
 from ascend_opcli.verification.compare.metrics import measure
-from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.verification.comparison import Comparison
+from ascend_opcli.verification.judge import judge
 from ascend_opcli.verification.standards.named import make, parse
 from ascend_opcli.verification.verdict import judge_status
 from tests.conftest import CaseFile, Opcli
@@ -34,7 +35,7 @@ def step(value: np.ndarray, count: int = 1) -> np.ndarray:
 
 
 def passes(got: np.ndarray, golden: np.ndarray, dtype: str, text: str) -> bool:
-    report = judge_output("out", got, golden, dtype=dtype, choice=parse(text))
+    report = judge(Comparison("out", got, golden, dtype), parse(text))
     census = report.census
     assert census.total == got.size == census.exact + census.within + census.over
     return report.passed
@@ -173,7 +174,7 @@ def test_every_pair_of_values_is_counted_as_what_it_is(text: str, dtype: str) ->
     same = (np.array(wide) == rounded) | (both & ~np.bool_(strict))
     if text in ("ecosystem", "allclose", "exact", "assert_close", "ratio"):
         assert not (found.exact & ~same).any()
-    pass_of_all = measure(got, golden, dtype, standard, keep=1)
+    pass_of_all = measure(Comparison("y", got, golden, dtype), standard, keep=1)
     assert pass_of_all.nan_got == found.nan_got.sum()
     assert pass_of_all.inf_got == found.inf_got.sum()
     assert pass_of_all.census.sign_flipped == found.sign.sum()
@@ -213,10 +214,8 @@ def test_neither_threads_nor_blocks_lose_or_repeat_an_element(size: int, text: s
     written = np.arange(size) % 5 != 4
     bad = [i for i in range(size) if i % 3 == 0]
     for threads, block in itertools.product((1, 2, 3), (1, 2, 5, 1000)):
-        found = measure(
-            got, golden, "float32", make(parse(text), "float32"),
-            written=written, threads=threads, block=block, keep=2,
-        )  # fmt: skip
+        comparison = Comparison("y", got, golden, "float32", written=written)
+        found = measure(comparison, make(parse(text), "float32"), threads=threads, block=block, keep=2)
         assert found.outside == found.census.over == len(bad), (threads, block)
         assert found.census.exact == size - len(bad)
         assert found.census.not_written == size - written.sum()
@@ -282,14 +281,12 @@ def test_single_and_dual_have_the_published_numbers(
 def test_what_a_share_forgives_is_told(what: float) -> None:
     got, golden = np.ones(100, np.float32), np.ones(100)
     got[7] = what
-    report = judge_output(
-        "out", got, golden, dtype="float32", choice=parse("ratio:ptol=0.01,tool=verify_result")
-    )
+    report = judge(Comparison("out", got, golden, "float32"), parse("ratio:ptol=0.01,tool=verify_result"))
     assert report.passed
     assert report.warnings == ("ratio forgives 1 NaN or Inf that differ, as a share",)
-    report = judge_output("out", got, golden, dtype="float32", choice=parse("ratio:ptol=0.01"))
+    report = judge(Comparison("out", got, golden, "float32"), parse("ratio:ptol=0.01"))
     assert not report.passed
-    npu = judge_output("out", got, golden, dtype="float32", choice=parse("torch_npu:prec=0.01"))
+    npu = judge(Comparison("out", got, golden, "float32"), parse("torch_npu:prec=0.01"))
     assert npu.passed is math.isinf(what)
     assert npu.warnings == (("torch_npu forgives 1 Inf that differ, as a share",) if npu.passed else ())
 
@@ -310,7 +307,7 @@ def test_an_output_that_equals_its_golden_uses_nothing() -> None:
     ):
         for dtype in ("float32", "float64"):
             got = golden.astype(dtype)
-            report = judge_output("out", got, got, dtype=dtype, choice=parse(text))
+            report = judge(Comparison("out", got, got, dtype), parse(text))
             assert report.passed
             assert report.used == pytest.approx(0.0, abs=1e-9), text
             assert report.worst == ()
@@ -321,9 +318,7 @@ def test_an_element_is_shown_with_the_golden_that_counts_there() -> None:
     got = np.array([11.0, 12.0, 14.0, 8.0], np.float32)
     for places in ([1], [0, 2], [3, 1], []):
         ambiguous = (np.array(places, int), np.array([10.0] * len(places)))
-        report = judge_output(
-            "out", got, golden, dtype="float32", choice=parse("allclose"), ambiguous=ambiguous
-        )
+        report = judge(Comparison("out", got, golden, "float32", ambiguous=ambiguous), parse("allclose"))
         shown = {e.index[0]: e.golden for e in report.worst}
         assert shown == {at: 10.0 if at in places else golden[at] for at in (0, 1, 2)}, places
 

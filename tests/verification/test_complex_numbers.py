@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from ascend_opcli.model import OutputReport
 from ascend_opcli.verification.compare.metrics import measure
-from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.verification.comparison import Comparison
+from ascend_opcli.verification.judge import judge
 from ascend_opcli.verification.standards.named import make, parse
 
 NAN, INF = math.nan, math.inf
@@ -26,10 +27,8 @@ MODULUS = {
 }
 
 
-def judge(got: object, golden: object, standard: str, dtype: str = "complex64") -> OutputReport:
-    return judge_output(
-        "y", np.array(got, dtype), np.array(golden, complex), dtype=dtype, choice=parse(standard)
-    )
+def judged(got: object, golden: object, standard: str, dtype: str = "complex64") -> OutputReport:
+    return judge(Comparison("y", np.array(got, dtype), np.array(golden, complex), dtype), parse(standard))
 
 
 @st.composite
@@ -69,10 +68,10 @@ def test_the_modulus_decides_as_in_numpy(
     assume(np.lib.NumpyVersion(np.__version__) >= "2.0.0" or not infinite)
     with np.errstate(all="ignore"):
         close = np.isclose(wide, golden, rtol=rtol, atol=atol, equal_nan=equal_nan)
-    found = measure(got, golden, dtype, make(parse(text), dtype), block=block)
+    found = measure(Comparison("y", got, golden, dtype), make(parse(text), dtype), block=block)
     assert found.outside == found.census.over == np.count_nonzero(~close)
     if not text.startswith("ratio"):
-        report = judge_output("y", got, golden, dtype=dtype, choice=parse(text))
+        report = judge(Comparison("y", got, golden, dtype), parse(text))
         assert report.passed == close.all()
     if np.isfinite(wide).all() and np.isfinite(golden).all():
         error, size = np.abs(wide - golden), np.abs(golden)
@@ -92,7 +91,7 @@ def test_the_census_counts_elements_whatever_the_rule(
     finite = np.isfinite(got) & np.isfinite(golden)
     got, golden = got[finite], golden[finite]
     census, other = (
-        measure(got, golden, dtype, make(parse(name), dtype), block=block).census
+        measure(Comparison("y", got, golden, dtype), make(parse(name), dtype), block=block).census
         for name in (text, "ecosystem")
     )
     assert census.total == census.exact + census.within + census.over == got.size
@@ -114,7 +113,7 @@ def test_assert_close_decides_as_torch_does(pair: tuple[np.ndarray, np.ndarray, 
         passes = True
     except AssertionError:
         passes = False
-    assert judge_output("y", got, golden, dtype=dtype, choice=parse("assert_close")).passed is passes
+    assert judge(Comparison("y", got, golden, dtype), parse("assert_close")).passed is passes
 
 
 # Two parts of 0.8 e each are inside e, and so is their modulus not; a part far off hides behind a large other.
@@ -122,30 +121,30 @@ def test_assert_close_decides_as_torch_does(pair: tuple[np.ndarray, np.ndarray, 
     "text", ["allclose:rtol=0,atol=1", "ratio:rtol=0,atol=1", "assert_close:rtol=0,atol=1"]
 )
 def test_both_parts_count_together(text: str) -> None:
-    assert judge([0.6 + 0.6j], [0], text).passed
-    report = judge([0.8 + 0.8j], [0], text)
+    assert judged([0.6 + 0.6j], [0], text).passed
+    report = judged([0.8 + 0.8j], [0], text)
     assert not report.passed
     assert report.used == pytest.approx(math.hypot(0.8, 0.8))
     assert "modulus" in report.rule
     relative = text.replace("rtol=0,atol=1", "rtol=1e-5,atol=0")
-    assert judge([1000 + 0.002j], [1000 + 0.001j], relative).passed
-    assert not judge([1000 + 0.02j], [1000 + 0.001j], relative).passed
+    assert judged([1000 + 0.002j], [1000 + 0.001j], relative).passed
+    assert not judged([1000 + 0.02j], [1000 + 0.001j], relative).passed
 
 
 @pytest.mark.parametrize("text", ["ecosystem", "ecosystem-2026-04", "single"])
 def test_atk_and_the_ecosystem_look_at_each_part(text: str) -> None:
     near = [1000 + 0.5j] * 3
-    assert judge(near, near, text).passed
-    report = judge([1000 + 1.5j] * 3, near, text)
+    assert judged(near, near, text).passed
+    report = judged([1000 + 1.5j] * 3, near, text)
     assert not report.passed
     assert "real and imaginary part" in report.rule
 
 
 def test_msopst_takes_the_modulus() -> None:
     # 1.1 against |65| or so: good; each part alone would be judged as it is, the imaginary one as bad.
-    assert judge([100 + 0.5j], [100 + 0j], "msopst:t2=0").passed
-    assert not judge([100 + 2j], [100 + 0j], "msopst:t2=0").passed
-    assert judge([complex(NAN, 1)], [1 + 1j], "msopst").warnings == (
+    assert judged([100 + 0.5j], [100 + 0j], "msopst:t2=0").passed
+    assert not judged([100 + 2j], [100 + 0j], "msopst:t2=0").passed
+    assert judged([complex(NAN, 1)], [1 + 1j], "msopst").warnings == (
         "msopst counts 1 NaN difference as good",
     )
 
@@ -164,9 +163,9 @@ def test_msopst_takes_the_modulus() -> None:
     ],
 )
 def test_special_values_of_parts(got: complex, golden: complex, passes: bool) -> None:
-    report = judge([got, 1], [golden, 1], "allclose", "complex128")
+    report = judged([got, 1], [golden, 1], "allclose", "complex128")
     assert report.passed is passes
-    assert judge([got] * 40, [golden] * 40, "ratio", "complex128").passed is passes
+    assert judged([got] * 40, [golden] * 40, "ratio", "complex128").passed is passes
 
 
 def test_large_complex_outputs_are_read_the_same_in_any_blocks() -> None:
@@ -176,7 +175,7 @@ def test_large_complex_outputs_are_read_the_same_in_any_blocks() -> None:
     got = (golden * (1 + 1e-6 * rng.standard_normal(50_000))).astype(np.complex64)
     standard = make(parse("allclose:rtol=1e-6,atol=1e-6"), "complex64")
     found = [
-        measure(got, golden, "complex64", standard, block=b, threads=t)
+        measure(Comparison("y", got, golden, "complex64"), standard, block=b, threads=t)
         for b, t in ((7, 1), (999, 3), (1 << 16, 2))
     ]
     assert found[0] == found[1] == found[2]

@@ -31,10 +31,11 @@ from ascend_opcli.reference.resolve import resolve
 from ascend_opcli.tensors.dtypes import numpy_dtype, round_to, widen
 from ascend_opcli.tensors.layout import resolve as laid_out
 from ascend_opcli.tensors.layout import view
+from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.diagnosis import diagnose
 from ascend_opcli.verification.diagnosis import table as rules
 from ascend_opcli.verification.diagnosis.diagnose import NO_PATTERN, Diagnosis
-from ascend_opcli.verification.earlier_outputs import Earlier, Left
+from ascend_opcli.verification.earlier_outputs import Earlier, EarlierOutput
 from ascend_opcli.verification.judge import judge_and_locate
 from ascend_opcli.verification.standards.named import parse
 
@@ -57,7 +58,7 @@ def said(
     **more: object,
 ) -> str:
     choice = parse(standard)
-    return diagnose("out", got, wanted, dtype=dtype, choice=choice, **more).sentence  # type: ignore[arg-type]
+    return diagnose(Comparison("out", got, wanted, dtype, **more), choice).sentence  # type: ignore[arg-type]
 
 
 def changed(
@@ -243,7 +244,7 @@ OLD = np.random.default_rng(8).normal(size=SHAPE).astype(np.float32)
 STALE = "got is what the previous call left in out, in all of them: stale"
 
 
-def stale_of(left: Left) -> str:
+def stale_of(left: EarlierOutput) -> str:
     """Of a call that did not write its rows from 20 on."""
     got, wanted = changed(lambda flat: None)
     got[20:] = left.output[20:]
@@ -251,26 +252,26 @@ def stale_of(left: Left) -> str:
 
 
 def test_an_earlier_call() -> None:
-    assert stale_of(Left(OLD, OLD)).endswith(STALE)
+    assert stale_of(EarlierOutput(OLD, OLD)).endswith(STALE)
     # As right as a kernel is.
     noise = 1 + np.random.default_rng(1).uniform(-1e-6, 1e-6, size=SHAPE)
-    assert stale_of(Left(OLD, OLD * noise)).endswith(STALE)
+    assert stale_of(EarlierOutput(OLD, OLD * noise)).endswith(STALE)
     got, wanted = changed(lambda flat: None)
     got[20:] = OLD[20:]
     newer = np.zeros(SHAPE, np.float32)
-    sentence = said(got, wanted, earlier=(Left(newer, newer), Left(OLD, OLD)))
+    sentence = said(got, wanted, earlier=(EarlierOutput(newer, newer), EarlierOutput(OLD, OLD)))
     assert "got is what an earlier call (2 calls before) left in out" in sentence
 
 
 def test_what_was_wrong_in_the_earlier_call_is_not_stale() -> None:
     own = OLD.copy()
     own[:20] += 1
-    assert stale_of(Left(OLD, own)).endswith(STALE)
+    assert stale_of(EarlierOutput(OLD, own)).endswith(STALE)
     own[20:34] += 1
-    assert "stale" not in stale_of(Left(OLD, own))
-    assert "stale" not in stale_of(Left(OLD, OLD + 1))
-    assert "stale" not in stale_of(Left(OLD, values()))
-    assert "stale" not in stale_of(Left(OLD, np.full(SHAPE, np.nan)))
+    assert "stale" not in stale_of(EarlierOutput(OLD, own))
+    assert "stale" not in stale_of(EarlierOutput(OLD, OLD + 1))
+    assert "stale" not in stale_of(EarlierOutput(OLD, values()))
+    assert "stale" not in stale_of(EarlierOutput(OLD, np.full(SHAPE, np.nan)))
 
 
 FAULTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -292,7 +293,7 @@ def test_a_kernel_that_is_wrong_twice_in_the_same_way_leaves_nothing_stale(
 ) -> None:
     wanted = values()
     other = np.roll(wanted, again)
-    left = Left(FAULTS[fault](wanted).astype(np.float32), wanted)
+    left = EarlierOutput(FAULTS[fault](wanted).astype(np.float32), wanted)
     sentence = said(FAULTS[fault](other).astype(np.float32), other, standard=standard, earlier=(left,))
     assert sentence or fault == "barely scaled"
     assert "stale" not in sentence
@@ -303,7 +304,7 @@ def test_another_explanation_goes_before_a_stale_one() -> None:
     wanted = values()
     for factor, words in ((2.0, "got is 2 x the golden"), (-1.0, "sign flipped")):
         old = (factor * wanted).astype(np.float32)
-        assert words in said(old, wanted, earlier=(Left(old, factor * wanted),))
+        assert words in said(old, wanted, earlier=(EarlierOutput(old, factor * wanted),))
 
 
 def kept(earlier: Earlier, operator: str, array: np.ndarray) -> None:
@@ -639,14 +640,16 @@ def of_elu(call: Call, wrong: Call, change: Callable[[np.ndarray], np.ndarray] =
     got = change(np.asarray(host_result(operator, wrong)["gradInput"]))
     inputs = {n: view(b) for n, b in call.arguments.items() if isinstance(b, Tensor)}
     return diagnose(
-        "gradInput",
-        got,
-        np.asarray(golden(operator, call).outputs["gradInput"]),
-        dtype=call.outputs["gradInput"].dtype,  # type: ignore[union-attr]
-        choice=StandardChoice("ulp", {"max": 4}),
-        inputs=inputs,
-        operator=operator,
-        call=call,
+        Comparison(
+            "gradInput",
+            got,
+            np.asarray(golden(operator, call).outputs["gradInput"]),
+            call.outputs["gradInput"].dtype,
+            inputs=inputs,
+            operator=operator,
+            call=call,
+        ),
+        StandardChoice("ulp", {"max": 4}),
     ).sentence
 
 
@@ -732,13 +735,15 @@ def test_arithmetic_in_a_narrower_dtype() -> None:
 
     got = host_result(dataclasses.replace(operator, reference=narrow), call)["gradInput"]
     found = diagnose(
-        "gradInput",
-        np.asarray(got),
-        np.asarray(golden(operator, call).outputs["gradInput"]),
-        dtype="float16",
-        choice=StandardChoice("ulp", {"max": 0.51}),
-        operator=operator,
-        call=call,
+        Comparison(
+            "gradInput",
+            np.asarray(got),
+            np.asarray(golden(operator, call).outputs["gradInput"]),
+            "float16",
+            operator=operator,
+            call=call,
+        ),
+        StandardChoice("ulp", {"max": 0.51}),
     )
     assert "computing in float16 throughout" in found.sentence
 
@@ -775,22 +780,22 @@ def test_it_never_raises(dtype: str, octets: np.ndarray, wanted: np.ndarray, sta
     size = numpy_dtype(dtype).itemsize
     raw = np.resize(octets if octets.size else np.zeros(1, np.uint8), wanted.size * size)
     got = (raw & 1 if dtype == "bool" else raw).view(numpy_dtype(dtype)).reshape(wanted.shape)
-    found = diagnose("out", got, wanted, dtype=dtype, choice=StandardChoice(standard), inputs={"x": got})
+    found = diagnose(Comparison("out", got, wanted, dtype, inputs={"x": got}), StandardChoice(standard))
     assert isinstance(found, Diagnosis)
     assert not found.strip or sum(found.strip) <= wanted.size
     assert not found.histogram or len(found.histogram) == len(ULP_BINS) + 2
 
 
 def test_what_cannot_be_compared_has_no_diagnosis() -> None:
-    assert diagnose("out", np.zeros(3), np.zeros(4), dtype="float64", choice=EXACT) == Diagnosis()
+    assert diagnose(Comparison("out", np.zeros(3), np.zeros(4), "float64"), EXACT) == Diagnosis()
     assert (
-        diagnose("out", np.zeros(3), np.zeros(3), dtype="float64", choice=StandardChoice("no")) == Diagnosis()
+        diagnose(Comparison("out", np.zeros(3), np.zeros(3), "float64"), StandardChoice("no")) == Diagnosis()
     )
 
 
 def test_the_strip_and_the_histogram_count_the_wrong_elements() -> None:
     got, wanted = changed(put(slice(-80, None), np.nan))
-    found = diagnose("out", got, wanted, dtype="float32", choice=EXACT)
+    found = diagnose(Comparison("out", got, wanted, "float32"), EXACT)
     assert len(found.strip) == 60
     assert found.strip == (0,) * 58 + (40, 40)
     assert found.histogram == (0,) * 10 + (80,)
@@ -846,7 +851,7 @@ def test_the_places_that_the_judge_kept_are_those_that_a_diagnosis_finds(
         wanted = np.rint(wanted)
     choice = StandardChoice(standard)
     with np.errstate(all="ignore"):
-        report, failing = judge_and_locate("out", got, wanted, dtype=dtype, choice=choice, threads=2)
+        report, failing = judge_and_locate(Comparison("out", got, wanted, dtype), choice, threads=2)
     if report.passed:
         return
     over = report.census.over
@@ -855,27 +860,27 @@ def test_the_places_that_the_judge_kept_are_those_that_a_diagnosis_finds(
         assert len(failing) == over
         assert (np.diff(failing) > 0).all()
         assert set(failing.tolist()) <= set(places.tolist())
-    plain = diagnose("out", got, wanted, dtype=dtype, choice=choice)
-    assert diagnose("out", got, wanted, dtype=dtype, choice=choice, failing=failing) == plain
+    plain = diagnose(Comparison("out", got, wanted, dtype), choice)
+    assert diagnose(Comparison("out", got, wanted, dtype), choice, failing=failing) == plain
 
 
 def test_few_wrong_elements_are_not_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     module = sys.modules[diagnose.__module__]
     walked: list[int] = []
 
-    def walk(got: np.ndarray, *rest: object, **more: object) -> object:
-        walked.append(got.size)
-        return real(got, *rest, **more)
+    def walk(comparison: Comparison, *rest: object) -> object:
+        walked.append(comparison.got.size)
+        return real(comparison, *rest)
 
     real = module.find_wrong
     monkeypatch.setattr(module, "find_wrong", walk)
     got, wanted = changed(put(slice(-8, None), 9.0))
     choice = StandardChoice("ecosystem")
-    report, failing = judge_and_locate("out", got, wanted, dtype="float32", choice=choice)
+    report, failing = judge_and_locate(Comparison("out", got, wanted, "float32"), choice)
     assert report.census.over == 8
-    found = diagnose("out", got, wanted, dtype="float32", choice=choice, failing=failing)
+    found = diagnose(Comparison("out", got, wanted, "float32"), choice, failing=failing)
     assert found.sentence.startswith("only the last block of 32 bytes")
     assert not walked
     # Of a standard that does not say which elements are wrong, they are.
-    diagnose("out", got, wanted, dtype="float32", choice=StandardChoice("cosine"), failing=failing)
+    diagnose(Comparison("out", got, wanted, "float32"), StandardChoice("cosine"), failing=failing)
     assert walked == [got.size]

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ascend_opcli.model import StandardChoice
+from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.diagnosis import diagnose
 
 ECOSYSTEM = StandardChoice("ecosystem")
@@ -24,7 +25,7 @@ def sentence_of(
     golden = rng.normal(size=mask.shape)
     errors = np.where(rng.random(mask.shape) < 0.5, -1, 1) * rng.uniform(4, 9, size=mask.shape)
     got = np.where(mask, golden + errors, golden).astype(dtype)
-    return diagnose("out", got, golden, dtype=dtype, choice=ECOSYSTEM, inputs=inputs).sentence
+    return diagnose(Comparison("out", got, golden, dtype, inputs=inputs), ECOSYSTEM).sentence
 
 
 # --- sentences read back ------------------------------------------------------------------------------------------

@@ -12,22 +12,25 @@ from hypothesis import strategies as st
 
 from ascend_opcli.model import OutputReport, StandardChoice
 from ascend_opcli.tensors.dtypes import round_to
-from ascend_opcli.verification.judge import judge_output, side_by_side
+from ascend_opcli.verification.comparison import Comparison
+from ascend_opcli.verification.judge import judge, side_by_side
 from ascend_opcli.verification.standards.named import make, parse
 
 NAN, INF = math.nan, math.inf
 
 
-def judge(got: object, golden: object, dtype: str, standard: str, third: object = None) -> OutputReport:
+def judged(got: object, golden: object, dtype: str, standard: str, third: object = None) -> OutputReport:
     numpy = np.dtype(getattr(ml_dtypes, dtype, dtype))
     golden = golden if isinstance(golden, np.ndarray) else np.array(golden, dtype=np.float64)
-    return judge_output(
-        "out",
-        np.array(got, dtype=numpy),
-        golden,
-        dtype=dtype,
-        choice=parse(standard),
-        third=None if third is None else np.array(third, dtype=numpy),
+    return judge(
+        Comparison(
+            "out",
+            np.array(got, dtype=numpy),
+            golden,
+            dtype,
+            third=None if third is None else np.array(third, dtype=numpy),
+        ),
+        parse(standard),
     )
 
 
@@ -61,9 +64,9 @@ def test_the_correctly_rounded_golden_passes_the_standards_of_other_tools(
     if dtype.startswith("complex"):
         golden = golden + 1j * rng.normal(size=size)
     perfect = round_to(golden, dtype)
-    report = judge_output("out", perfect, golden, dtype=dtype, choice=parse(standard), third=perfect)
+    report = judge(Comparison("out", perfect, golden, dtype, third=perfect), parse(standard))
     assert report.passed, report.reason
-    beside = side_by_side(perfect, golden, dtype=dtype, third=perfect)
+    beside = side_by_side(Comparison("y", perfect, golden, dtype, third=perfect))
     assert [a.standard for a in beside if a.standard in FOREIGN and not a.passed] == []
 
 
@@ -73,7 +76,7 @@ def test_close_of_ttk_on_bfloat16_is_what_numpy_says_of_two_arrays_of_bfloat16()
     theirs = round_to(golden, "bfloat16").astype(np.float32)
     off = rng.random(4096) < 0.0005
     got = theirs * np.where(off, 1.01, 1)
-    ours = judge_output("out", round_to(got, "bfloat16"), golden, dtype="bfloat16", choice=parse("ratio"))
+    ours = judge(Comparison("out", round_to(got, "bfloat16"), golden, "bfloat16"), parse("ratio"))
     wrong = ~np.isclose(round_to(got, "bfloat16").astype(np.float32), theirs, rtol=1e-3, atol=1e-8)
     assert 0 < np.mean(wrong) < 1e-3
     assert ours.passed
@@ -89,12 +92,9 @@ def test_the_floor_of_the_dtype_stands_beside_the_rule_of_another_tool(standard:
 
 def test_a_golden_above_the_size_that_is_rounded_at_once_is_judged_alike() -> None:
     golden = np.random.default_rng(1).normal(size=(1 << 20) + 5)
-    report = judge_output(
-        "out",
-        round_to(golden, "bfloat16"),
-        golden,
-        dtype="bfloat16",
-        choice=parse("ratio:rtol=0,atol=0,ptol=0"),
+    report = judge(
+        Comparison("out", round_to(golden, "bfloat16"), golden, "bfloat16"),
+        parse("ratio:rtol=0,atol=0,ptol=0"),
     )
     assert report.passed
     assert report.census.exact == golden.size
@@ -110,32 +110,32 @@ def test_single_bounds_mean_and_largest_relative_error(dtype: str, type: str) ->
     golden = np.ones(64)
     got = golden.copy()
     got[0] += 8 * threshold  # MARE 8 T, MERE T / 8
-    assert judge(got, golden, dtype, f"single:type={type}").passed
+    assert judged(got, golden, dtype, f"single:type={type}").passed
     got[0] = 1 + 16 * threshold
-    report = judge(got, golden, dtype, f"single:type={type}")
+    report = judged(got, golden, dtype, f"single:type={type}")
     assert not report.passed
     assert report.census.over == 1
-    assert judge(got, golden, dtype, f"single:type={type},mare_ratio=20").passed
-    report = judge(golden + 2 * threshold, golden, dtype, f"single:type={type}")
+    assert judged(got, golden, dtype, f"single:type={type},mare_ratio=20").passed
+    report = judged(golden + 2 * threshold, golden, dtype, f"single:type={type}")
     assert "mean relative error" in report.reason
 
 
 def test_single_passes_any_output_whose_golden_holds_nan_or_inf_and_warns() -> None:
-    report = judge([5.0, 1.0, NAN], [1.0, NAN, 3.0], "float32", "single")
+    report = judged([5.0, 1.0, NAN], [1.0, NAN, 3.0], "float32", "single")
     assert report.passed
     assert report.warnings == ("single passes the output unseen: 1 golden value is NaN or Inf",)
     # 70000 is Inf in float16.
-    assert judge([1.0, 1.0], [70000.0, 5.0], "float16", "single").passed
-    report = judge([NAN, 1.0], [1.0, 1.0], "float32", "single")
+    assert judged([1.0, 1.0], [70000.0, 5.0], "float16", "single").passed
+    report = judged([NAN, 1.0], [1.0, 1.0], "float32", "single")
     assert not report.passed
     assert report.warnings == ()
 
 
 def test_single_on_integers() -> None:
-    assert judge([1, -1], [2.0, 0.0], "int8", "single").passed
-    assert not judge([1, -1], [3.0, 0.0], "int8", "single").passed
-    assert not judge([1, -1], [2.0, 0.0], "int32", "single").passed
-    assert not judge([True], [0.0], "bool", "single").passed
+    assert judged([1, -1], [2.0, 0.0], "int8", "single").passed
+    assert not judged([1, -1], [3.0, 0.0], "int8", "single").passed
+    assert not judged([1, -1], [2.0, 0.0], "int32", "single").passed
+    assert not judged([True], [0.0], "bool", "single").passed
 
 
 # --- msopst ---------------------------------------------------------------------------------------------------
@@ -143,13 +143,13 @@ def test_single_on_integers() -> None:
 
 def test_msopst_counts_small_differences_as_they_are_and_larger_ones_relatively() -> None:
     # d = 0.009 < t1: r = d, good; at 0.5 a difference of 0.0078125 is too.
-    assert judge([0.5078125], [0.5], "float32", "msopst:t2=0").passed
+    assert judged([0.5078125], [0.5], "float32", "msopst:t2=0").passed
     # d = 1 at 128: r = 1/129, good. At 64: 1/65 > 0.01, bad, but below the hard limit.
-    assert judge([129.0], [128.0], "float32", "msopst:t2=0").passed
-    report = judge([65.0], [64.0], "float32", "msopst:t2=0")
+    assert judged([129.0], [128.0], "float32", "msopst:t2=0").passed
+    report = judged([65.0], [64.0], "float32", "msopst:t2=0")
     assert not report.passed
     assert report.used == pytest.approx((1 / 65) / 0.01, rel=1e-6)
-    assert judge([65.0], [64.0], "float32", "msopst:t1=0.02,t2=0").passed
+    assert judged([65.0], [64.0], "float32", "msopst:t1=0.02,t2=0").passed
 
 
 @pytest.mark.parametrize(("bad", "passes"), [(5, True), (6, False)])
@@ -157,18 +157,18 @@ def test_msopst_forgives_the_share_t2_met_exactly(bad: int, passes: bool) -> Non
     golden = np.full(100, 64.0)
     got = golden.copy()
     got[:bad] = 65.0
-    assert judge(got, golden, "float32", "msopst").passed is passes
+    assert judged(got, golden, "float32", "msopst").passed is passes
 
 
 def test_msopst_has_a_hard_limit() -> None:
     golden = np.full(100, 9.0)
     got = golden.copy()
     got[0] = 10.0  # r = 1/10 in float32: not below 0.1
-    report = judge(got, golden, "float32", "msopst")
+    report = judged(got, golden, "float32", "msopst")
     assert report.passed is bool(np.float32(1) / (np.float32(10) + np.float32(1e-9)) < np.float32(0.1))
     got[0] = 10.5
-    assert "limit 0.1" in judge(got, golden, "float32", "msopst").reason
-    assert judge(got, golden, "float32", "msopst:limit=0.2").passed
+    assert "limit 0.1" in judged(got, golden, "float32", "msopst").reason
+    assert judged(got, golden, "float32", "msopst:limit=0.2").passed
 
 
 @given(
@@ -185,7 +185,7 @@ def test_msopst_is_its_formula(pairs: list[tuple[float, float]], t1: float, t2: 
     r = np.where(d < np.float32(t1), d, d / larger)
     bad = r > np.float32(t1)
     passes = (r.size - bad.sum()) / r.size >= 1 - t2 and (r[bad] < np.float32(0.1)).all()
-    report = judge(a, b, "float32", f"msopst:t1={t1},t2={t2}")
+    report = judged(a, b, "float32", f"msopst:t1={t1},t2={t2}")
     assert report.passed == passes
     assert report.census.over == bad.sum()
 
@@ -198,10 +198,10 @@ def test_ratio_forgives_a_share_met_exactly(bad: int, passes: bool) -> None:
     golden = np.ones(10)
     got = golden.copy()
     got[:bad] = 2.0
-    assert judge(got, golden, "float32", "ratio:ptol=0.1").passed is passes
-    assert judge(got[:10], golden, "float32", "ratio:ptol=0.7").passed
+    assert judged(got, golden, "float32", "ratio:ptol=0.1").passed is passes
+    assert judged(got[:10], golden, "float32", "ratio:ptol=0.7").passed
     three = np.where(np.arange(10) < 7, 2.0, 1.0)
-    assert judge(three, golden, "float32", "ratio:ptol=0.7").passed
+    assert judged(three, golden, "float32", "ratio:ptol=0.7").passed
 
 
 def test_ratio_takes_its_defaults_by_dtype() -> None:
@@ -209,8 +209,8 @@ def test_ratio_takes_its_defaults_by_dtype() -> None:
     assert (make(parse("ratio"), "float32").rtol, make(parse("ratio"), "float32").forgiven) == (1e-4, 1e-4)
     assert make(parse("ratio"), "float32").atol == 1e-8
     # rtol = atol = 0 is equality, and NaN meets NaN.
-    assert judge([1.0, NAN], [1.0, NAN], "float32", "ratio:rtol=0,atol=0").passed
-    assert not judge([1.0, 2.0], [1.0, 2.001], "float32", "ratio:rtol=0,atol=0").passed
+    assert judged([1.0, NAN], [1.0, NAN], "float32", "ratio:rtol=0,atol=0").passed
+    assert not judged([1.0, 2.0], [1.0, 2.001], "float32", "ratio:rtol=0,atol=0").passed
 
 
 @pytest.mark.parametrize(
@@ -235,12 +235,12 @@ def test_assert_close_has_the_numbers_of_torch(dtype: str, rtol: float, atol: fl
 def test_assert_close_takes_both_numbers_or_none() -> None:
     with pytest.raises(ValueError, match="rtol and atol together"):
         make(StandardChoice("assert_close", {"rtol": 1e-3}), "float32")
-    assert judge([1.5], [1.0], "float32", "assert_close:rtol=0,atol=0.5").passed
-    assert not judge([1.5], [1.0], "float32", "assert_close:rtol=0,atol=0.49").passed
+    assert judged([1.5], [1.0], "float32", "assert_close:rtol=0,atol=0.5").passed
+    assert not judged([1.5], [1.0], "float32", "assert_close:rtol=0,atol=0.49").passed
 
 
 def test_nan_does_not_meet_nan_in_assert_close() -> None:
-    report = judge([1.0, NAN], [1.0, NAN], "float32", "assert_close")
+    report = judged([1.0, NAN], [1.0, NAN], "float32", "assert_close")
     assert not report.passed
     assert report.reason == "1 NaN meets NaN, which assert_close counts as different"
     assert (report.census.exact, report.census.over) == (1, 1)
@@ -248,23 +248,23 @@ def test_nan_does_not_meet_nan_in_assert_close() -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32"])
 def test_quant_allows_one_step(dtype: str) -> None:
-    assert judge([1, 2, 4], [2.0, 2.0, 3.0], dtype, "quant").passed
-    report = judge([1, 2, 5], [2.0, 2.0, 3.0], dtype, "quant")
+    assert judged([1, 2, 4], [2.0, 2.0, 3.0], dtype, "quant").passed
+    report = judged([1, 2, 5], [2.0, 2.0, 3.0], dtype, "quant")
     assert not report.passed
     assert report.census.over == 1
-    assert not judge([0, 255], [255.0, 0.0], "uint8", "quant").passed
+    assert not judged([0, 255], [255.0, 0.0], "uint8", "quant").passed
 
 
 def test_md5_is_every_byte() -> None:
-    assert judge([1.0, -0.0], [1.0, -0.0], "float16", "md5").passed
-    assert not judge([1.0, 0.0], [1.0, -0.0], "float16", "md5").passed
+    assert judged([1.0, -0.0], [1.0, -0.0], "float16", "md5").passed
+    assert not judged([1.0, 0.0], [1.0, -0.0], "float16", "md5").passed
     quiet = np.array([0x7FC00000, 0x3F800000], np.uint32).view(np.float32)
     other = np.array([0x7FC00001, 0x3F800000], np.uint32).view(np.float32)
-    assert judge(quiet, quiet, "float32", "md5").passed
-    report = judge(other, quiet, "float32", "md5")
+    assert judged(quiet, quiet, "float32", "md5").passed
+    report = judged(other, quiet, "float32", "md5")
     assert report.reason == "1 of 2 elements differs in its bytes from the golden"
-    assert judge(other, quiet, "float32", "bits").passed
-    assert not judge([1, 2], np.array([1, 3]), "int64", "md5").passed
+    assert judged(other, quiet, "float32", "bits").passed
+    assert not judged([1, 2], np.array([1, 3]), "int64", "md5").passed
 
 
 # --- torch_npu ------------------------------------------------------------------------------------------------
@@ -273,56 +273,56 @@ def test_md5_is_every_byte() -> None:
 def test_torch_npu_fails_only_where_both_tests_fail_too_often() -> None:
     # Half the elements fail the absolute test (1 at 100000), none the relative one.
     golden = np.full(100, 100000.0)
-    assert judge(golden + 1, golden, "float32", "torch_npu").passed
+    assert judged(golden + 1, golden, "float32", "torch_npu").passed
     # Half the elements fail the relative test (1e-5 against 2e-5), none the absolute one.
     golden = np.full(100, 1e-5)
-    assert judge(golden * 2, golden, "float32", "torch_npu").passed
+    assert judged(golden * 2, golden, "float32", "torch_npu").passed
     # One of 10,000 is exactly size * prec, two are more.
     golden = np.ones(10_000)
     got = golden.copy()
     got[0] = 2
-    assert judge(got, golden, "float32", "torch_npu").passed
+    assert judged(got, golden, "float32", "torch_npu").passed
     got[1] = 2
-    report = judge(got, golden, "float32", "torch_npu")
+    report = judged(got, golden, "float32", "torch_npu")
     assert report.reason == "2 elements fail the absolute and 2 the relative test, more than 1 each"
     assert report.used == 2.0
     # Different elements may fail the two tests: 2 each.
     mixed, wrong = golden.copy(), golden.copy()
     mixed[:2], wrong[:2] = 1e6, 1e6 + 10
     mixed[2:4], wrong[2:4] = 1e-6, 2e-6
-    assert not judge(wrong, mixed, "float32", "torch_npu").passed
+    assert not judged(wrong, mixed, "float32", "torch_npu").passed
 
 
 def test_torch_npu_by_dtype() -> None:
     golden = np.ones(10_000)
     got = golden.copy()
     got[:10] = 2
-    assert judge(got, golden, "float16", "torch_npu").passed
+    assert judged(got, golden, "float16", "torch_npu").passed
     got[10] = 2
-    assert not judge(got, golden, "float16", "torch_npu").passed
+    assert not judged(got, golden, "float16", "torch_npu").passed
     # bfloat16 is torch.allclose: not one element more than prec16 (1 + |golden|).
-    assert not judge([1 + 2**-7], [1.0], "bfloat16", "torch_npu").passed
-    assert judge([1 + 2**-7], [1.0], "bfloat16", "torch_npu:prec16=0.004").passed
-    assert not judge([True], [0.0], "bool", "torch_npu").passed
-    assert judge([2, 7], [2.0, 7.0], "int32", "torch_npu").passed
-    assert not judge([2, 8], [2.0, 7.0], "int32", "torch_npu").passed
+    assert not judged([1 + 2**-7], [1.0], "bfloat16", "torch_npu").passed
+    assert judged([1 + 2**-7], [1.0], "bfloat16", "torch_npu:prec16=0.004").passed
+    assert not judged([True], [0.0], "bool", "torch_npu").passed
+    assert judged([2, 7], [2.0, 7.0], "int32", "torch_npu").passed
+    assert not judged([2, 8], [2.0, 7.0], "int32", "torch_npu").passed
 
 
 # --- cosine ---------------------------------------------------------------------------------------------------
 
 
 def test_cosine_measures_the_angle() -> None:
-    assert judge([2.0, 4.0], [1.0, 2.0], "float32", "cosine").passed  # length does not count
-    report = judge([0.0, 1.0], [1.0, 0.0], "float32", "cosine")
+    assert judged([2.0, 4.0], [1.0, 2.0], "float32", "cosine").passed  # length does not count
+    report = judged([0.0, 1.0], [1.0, 0.0], "float32", "cosine")
     assert report.reason == "1 - cos is 1, over 0.01"
     assert report.used == pytest.approx(100)
     # The angle whose cosine is 0.8: 1 - cos = 0.2.
-    assert judge([4.0, 3.0], [1.0, 0.0], "float64", "cosine:max=0.2000001").passed
-    assert not judge([4.0, 3.0], [1.0, 0.0], "float64", "cosine:max=0.1999999").passed
-    assert judge([0.0, 0.0], [0.0, 0.0], "float32", "cosine").passed
-    assert not judge([0.0, 0.0], [1.0, 0.0], "float32", "cosine").passed
-    assert not judge([NAN, 1.0], [1.0, 1.0], "float32", "cosine").passed
-    assert judge([NAN, 1.0], [NAN, 1.0], "float32", "cosine").passed
+    assert judged([4.0, 3.0], [1.0, 0.0], "float64", "cosine:max=0.2000001").passed
+    assert not judged([4.0, 3.0], [1.0, 0.0], "float64", "cosine:max=0.1999999").passed
+    assert judged([0.0, 0.0], [0.0, 0.0], "float32", "cosine").passed
+    assert not judged([0.0, 0.0], [1.0, 0.0], "float32", "cosine").passed
+    assert not judged([NAN, 1.0], [1.0, 1.0], "float32", "cosine").passed
+    assert judged([NAN, 1.0], [NAN, 1.0], "float32", "cosine").passed
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 200), st.sampled_from([0.001, 0.05, 0.2, 1.0]))
@@ -332,7 +332,7 @@ def test_cosine_is_its_formula(seed: int, size: int, noise: float) -> None:
     got = (golden + noise * rng.standard_normal(size)).astype(np.float32)
     wide = got.astype(np.float64)
     away = 1 - wide @ golden / np.linalg.norm(wide) / np.linalg.norm(golden)
-    assert judge(got, golden, "float32", "cosine").used == pytest.approx(
+    assert judged(got, golden, "float32", "cosine").used == pytest.approx(
         max(away, 0) / 0.01, rel=1e-6, abs=1e-9
     )
 
@@ -350,34 +350,34 @@ MAGNITUDES = [5e-324, 1e-310, 1e-200, 1e-160, 1.0, 1e155, 1e200, 3e307]
 def test_cosine_measures_the_angle_at_every_magnitude(scale: float, other: float, size: int) -> None:
     x = np.resize([1.0, -2.0, 3.0, 4.0], size)
     got, golden = x * scale, x * other
-    assert judge(got, golden, "float64", "cosine").used < 1e-9
-    assert judge(golden, golden, "float64", "cosine:max=0").passed
-    report = judge(-got, golden, "float64", "cosine")
+    assert judged(got, golden, "float64", "cosine").used < 1e-9
+    assert judged(golden, golden, "float64", "cosine:max=0").passed
+    report = judged(-got, golden, "float64", "cosine")
     assert report.reason == "1 - cos is 2, over 0.01"
     assert report.used == pytest.approx(200)
     if size > 1:  # at a right angle
         turned = np.zeros(size)
         turned[0], turned[1] = 2 * scale, scale
         cut = np.where(np.arange(size) < 2, golden, 0.0)
-        assert judge(turned, cut, "float64", "cosine").reason == "1 - cos is 1, over 0.01"
+        assert judged(turned, cut, "float64", "cosine").reason == "1 - cos is 1, over 0.01"
         mixed = np.where(np.arange(size) % 2, golden, x)
-        assert judge(mixed, mixed, "float64", "cosine").passed
-        assert not judge(-mixed, mixed, "float64", "cosine").passed
+        assert judged(mixed, mixed, "float64", "cosine").passed
+        assert not judged(-mixed, mixed, "float64", "cosine").passed
 
 
 def test_cosine_of_zeros_where_the_golden_rounds_to_zeros() -> None:
     golden = np.array([1e-60, -1e-200])
-    assert judge([0.0, -0.0], golden, "float32", "cosine").passed
-    assert not judge([0.0, 1e-40], golden, "float32", "cosine").passed
-    assert not judge([0.0, 0.0], golden, "float64", "cosine").passed
+    assert judged([0.0, -0.0], golden, "float32", "cosine").passed
+    assert not judged([0.0, 1e-40], golden, "float32", "cosine").passed
+    assert not judged([0.0, 0.0], golden, "float64", "cosine").passed
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 50), st.integers(-1000, 1000), st.integers(-1000, 1000))
 def test_cosine_does_not_depend_on_the_lengths(seed: int, size: int, p: int, q: int) -> None:
     rng = np.random.default_rng(seed)
     x, y = rng.uniform(0.5, 2, size) * rng.choice([-1, 1], size), rng.uniform(0.5, 2, size)
-    plain = judge(x, y, "float64", "cosine")
-    far = judge(np.ldexp(x, p), np.ldexp(y, q), "float64", "cosine")
+    plain = judged(x, y, "float64", "cosine")
+    far = judged(np.ldexp(x, p), np.ldexp(y, q), "float64", "cosine")
     assert far.used == pytest.approx(plain.used, rel=1e-9, abs=1e-9)
     assert far.passed == plain.passed or plain.used == pytest.approx(1)
 
@@ -391,7 +391,7 @@ def test_dual_bounds_each_ratio_by_its_level(level: str, mare: float, rest: floa
     golden = np.ones(256)
     third = golden + 2**-6
     for factor in (0.99, 1.01):
-        report = judge(golden + 2**-6 * rest * factor, golden, "float64", f"dual:level={level}", third)
+        report = judged(golden + 2**-6 * rest * factor, golden, "float64", f"dual:level={level}", third)
         assert report.passed is (factor < 1)
         assert report.used == pytest.approx(factor)
     assert "MERE" in report.reason
@@ -400,7 +400,7 @@ def test_dual_bounds_each_ratio_by_its_level(level: str, mare: float, rest: floa
     for factor in (0.99, 1.01):
         got = golden.copy()
         got[7] += 2**-6 * mare * factor
-        report = judge(got, golden, "float64", f"dual:level={level}", third)
+        report = judged(got, golden, "float64", f"dual:level={level}", third)
         assert ("MARE" in report.reason) is (factor > 1)
         assert report.census.over == (factor > 1)
 
@@ -410,10 +410,10 @@ def test_dual_divides_by_the_small_value_at_least() -> None:
     golden = np.ones(64)
     got = golden.copy()
     got[0] += 4.9 * 2**-14
-    assert judge(got, golden, "float32", "dual", golden).passed
+    assert judged(got, golden, "float32", "dual", golden).passed
     got[0] += 0.2 * 2**-14
-    assert "MARE" in judge(got, golden, "float32", "dual", golden).reason
-    assert judge(golden, golden, "float32", "dual:level=L2", golden).used == 0.0
+    assert "MARE" in judged(got, golden, "float32", "dual", golden).reason
+    assert judged(golden, golden, "float32", "dual:level=L2", golden).used == 0.0
 
 
 def test_dual_counts_errors_where_the_golden_is_small() -> None:
@@ -421,14 +421,14 @@ def test_dual_counts_errors_where_the_golden_is_small() -> None:
     golden = np.full(16, 2.0**-12)
     got, third = golden.copy(), golden.copy()
     got[:2] += 2**-15
-    assert judge(got, golden, "float16", "dual", golden).passed
+    assert judged(got, golden, "float16", "dual", golden).passed
     got[:3] = 2**-12 + 2**-15
-    report = judge(got, golden, "float16", "dual", golden)
+    report = judged(got, golden, "float16", "dual", golden)
     assert report.reason == "3 errors in the small-value domain against 0 of the third party"
     assert report.used == 1.5
     third[:2] += 2**-15
-    assert judge(got, golden, "float16", "dual", third).passed
-    assert judge(golden + 2**-16, golden, "float16", "dual", golden).passed  # not over 2^-16
+    assert judged(got, golden, "float16", "dual", third).passed
+    assert judged(golden + 2**-16, golden, "float16", "dual", golden).passed  # not over 2^-16
 
 
 @pytest.mark.parametrize(
@@ -448,7 +448,7 @@ def test_dual_counts_errors_where_the_golden_is_small() -> None:
 def test_dual_weighs_nan_and_inf_by_the_third_party(
     got: float, golden: float, third: float, passes: bool, said: str
 ) -> None:
-    report = judge([1.0, got], [1.0, golden], "float32", "dual", [1.0, third])
+    report = judged([1.0, got], [1.0, golden], "float32", "dual", [1.0, third])
     assert report.passed is passes
     assert said in report.reason + " ".join(report.warnings)
     assert bool(report.warnings) is (said == "as the third party does")
@@ -463,21 +463,21 @@ def test_a_third_party_without_a_number_fails_no_output_that_agrees_with_its_gol
     golden = np.array([1.0, 2.0, 3.0, 1e-6])
     others = [1.0, 2.0, third, third]
     for got in (golden, golden * (1 + 2**-20)):
-        report = judge(got, golden, "float32", text, others)
+        report = judged(got, golden, "float32", text, others)
         assert report.passed, report.reason
         assert report.warnings == ()
         assert report.used < 0.1
     # The tolerance of an element: five times 2^-14 of the golden, where the third party is exact elsewhere.
-    report = judge([1.0, 2.0, 3 + 3 * 4.9 * 2**-14, 1e-6], golden, "float32", text, others)
+    report = judged([1.0, 2.0, 3 + 3 * 4.9 * 2**-14, 1e-6], golden, "float32", text, others)
     assert report.passed
     assert report.used == pytest.approx(0.98, rel=1e-3)
-    report = judge([1.0, 2.0, 3 + 3 * 5.1 * 2**-14, 1e-6], golden, "float32", text, others)
+    report = judged([1.0, 2.0, 3 + 3 * 5.1 * 2**-14, 1e-6], golden, "float32", text, others)
     assert not report.passed
     assert report.reason == "1 NaN or Inf where output, golden and third party all differ: investigate"
     assert report.census.over == 1
     # Everywhere: there is nothing to set the errors against, and the output is still right or wrong.
-    assert judge(golden, golden, "float32", text, np.full(4, third)).passed
-    assert not judge(golden * 1.5, golden, "float32", text, np.full(4, third)).passed
+    assert judged(golden, golden, "float32", text, np.full(4, third)).passed
+    assert not judged(golden * 1.5, golden, "float32", text, np.full(4, third)).passed
 
 
 @settings(max_examples=200, deadline=None)
@@ -489,7 +489,7 @@ def test_dual_weighs_special_values_as_the_standard_lists_them(
         return a == b or (a != a and b != b)
 
     got, golden, third = zip(*rows, strict=True)
-    report = judge(got, golden, "float32", "dual", third)
+    report = judged(got, golden, "float32", "dual", third)
     special = [row for row in rows if not all(map(math.isfinite, row))]
     alone = [r for r in special if not same(r[0], r[1]) and not same(r[0], r[2]) and same(r[1], r[2])]
     if alone:
@@ -506,27 +506,27 @@ def test_dual_weighs_special_values_as_the_standard_lists_them(
 @pytest.mark.parametrize("scale", [1e160, 1e290, 1e-290])
 def test_dual_at_the_ends_of_float64(scale: float) -> None:
     golden = np.array([1.0, 2.0, 3.0, 4.0]) * scale
-    assert judge(golden, golden, "float64", "dual", golden * (1 + 1e-9)).passed
+    assert judged(golden, golden, "float64", "dual", golden * (1 + 1e-9)).passed
     if scale > 1:
         near = golden * (1 + 2**-13)
         for factor, passes in ((1.0, True), (1.4, True), (1.6, False)):
-            report = judge(golden * (1 + factor * 2**-13), golden, "float64", "dual", near)
+            report = judged(golden * (1 + factor * 2**-13), golden, "float64", "dual", near)
             assert report.passed is passes
             assert ("RMSE" in report.reason) is not passes
 
 
 def test_dual_leaves_inf_out_where_the_mode_is_0() -> None:
-    report = judge([1.0, 3.0], [1.0, INF], "float32", "dual:inf_nan_mode=0", [1.0, INF])
+    report = judged([1.0, 3.0], [1.0, INF], "float32", "dual:inf_nan_mode=0", [1.0, INF])
     assert report.passed
     assert report.warnings == ("dual leaves 1 Inf out of the comparison (inf_nan_mode 0)",)
-    assert not judge([1.0, 3.0], [1.0, NAN], "float32", "dual:inf_nan_mode=0", [1.0, NAN]).passed
+    assert not judged([1.0, 3.0], [1.0, NAN], "float32", "dual:inf_nan_mode=0", [1.0, NAN]).passed
 
 
 def test_dual_without_a_third_party_says_what_is_missing() -> None:
     with pytest.raises(ValueError, match="dual:third=FILE"):
-        judge([1.0], [1.0], "float32", "dual")
-    assert judge([1, 2], np.array([1, 2]), "int32", "dual").passed
-    assert not judge([1, 3], np.array([1, 2]), "int32", "dual").passed
+        judged([1.0], [1.0], "float32", "dual")
+    assert judged([1, 2], np.array([1, 2]), "int32", "dual").passed
+    assert not judged([1, 3], np.array([1, 2]), "int32", "dual").passed
 
 
 # --- words ----------------------------------------------------------------------------------------------------
@@ -560,12 +560,14 @@ def test_words_and_numbers_stand_side_by_side() -> None:
 
 def test_every_standard_that_covers_a_dtype_judges_side_by_side() -> None:
     golden = np.linspace(1, 2, 64)
-    found = side_by_side(golden.astype(np.float32), golden, dtype="float32", third=golden.astype(np.float32))
+    found = side_by_side(
+        Comparison("y", golden.astype(np.float32), golden, "float32", third=golden.astype(np.float32))
+    )
     assert [other.standard for other in found] == [
         *("ecosystem", "ecosystem-2026-04", "allclose", "ulp", "exact", "bits", "single", "dual", "msopst"),
         *("ratio", "cosine", "torch_npu", "assert_close", "random", "md5"),
     ]
     assert all(other.passed for other in found)
-    whole = side_by_side(np.arange(8), np.arange(8), dtype="int64")
+    whole = side_by_side(Comparison("y", np.arange(8), np.arange(8), "int64"))
     assert {"quant", "exact"} <= {other.standard for other in whole}
     assert not {"ecosystem", "ulp", "cosine"} & {other.standard for other in whole}

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from ascend_opcli.model import StandardChoice
 from ascend_opcli.tensors.dtypes import round_to
+from ascend_opcli.verification.compare.elements import failing
 from ascend_opcli.verification.compare.metrics import measure
-from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.verification.comparison import Comparison
+from ascend_opcli.verification.judge import judge
 from ascend_opcli.verification.standards.named import Standard, make
 
 MANTISSA = {"float16": (10, -14, 15), "bfloat16": (7, -126, 127), "float32": (23, -126, 127)}
@@ -51,7 +53,7 @@ def plain_spacing(golden: float, dtype: str) -> float:
 def plain(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard) -> dict[str, Any]:
     """Every statistic by a loop over Python floats, from the definitions alone."""
     count = dict.fromkeys(("exact", "over", "sign", "zero", "nan", "inf", "outside", "beyond"), 0)
-    used, excess, means, atol, rtol, ranking = [0.0], [0.0], [], [0.0], [0.0], []
+    used, excess, means, atol, rtol, ranking, failing = [0.0], [0.0], [], [0.0], [0.0], [], []
     with np.errstate(all="ignore"):
         rounded = golden.astype(np.float64).astype(numpy_of(dtype)).astype(np.float64).tolist()
     for i, (x, g, r) in enumerate(
@@ -90,6 +92,7 @@ def plain(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard) -
         bits = standard.kind == "bits" and x == 0 == g and math.copysign(1, x) != math.copysign(1, r)
         count["sign"] += (finite and (x < 0 < g or g < 0 < x)) or bits
         count["zero"] += finite and ((x == 0) != (g == 0)) and x != r
+        failing += [i] if outside or beyond else []
         used.append(share)
         excess.append(error - limit if beyond else 0.0)
         means.append(error / (size + 1e-7))
@@ -109,6 +112,7 @@ def plain(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard) -
         "atol": max(atol),
         "rtol": max(rtol),
         "worst": worst,
+        "failing": failing,
     }
 
 
@@ -147,7 +151,7 @@ def test_the_pass_gives_what_a_plain_loop_gives(
 ) -> None:
     got, golden, dtype = pair
     standard = make(choice, dtype)
-    found = measure(got, golden, dtype, standard, block=block, threads=threads)
+    found = measure(Comparison("y", got, golden, dtype), standard, block=block, threads=threads)
     want = plain(got, golden, dtype, standard)
     census = found.census
     assert census.total == got.size
@@ -165,6 +169,10 @@ def test_the_pass_gives_what_a_plain_loop_gives(
     assert found.used == want["used"]
     assert found.excess == want["excess"]
     assert [bad.place for bad in found.worst] == want["worst"]
+    assert found.failing is not None
+    assert found.failing.tolist() == want["failing"]
+    with np.errstate(all="ignore"):
+        assert np.flatnonzero(failing(got, golden, dtype, standard)).tolist() == want["failing"]
     if found.mean is not None:
         assert found.mean == want["mean"] or found.mean == pytest.approx(want["mean"], rel=1e-12)
     if found.atol_needed is not None and found.rtol_needed is not None:
@@ -185,7 +193,9 @@ def test_allclose_agrees_with_numpy(
         expected = np.where(np.isinf(rounded), rounded, golden.astype(np.float64))
         close = np.isclose(wide, expected, rtol=rtol, atol=atol, equal_nan=True)
     standard = make(StandardChoice("allclose", {"rtol": rtol, "atol": atol}), dtype)
-    assert measure(got, golden, dtype, standard, block=block).census.over == np.count_nonzero(~close)
+    assert measure(
+        Comparison("y", got, golden, dtype), standard, block=block
+    ).census.over == np.count_nonzero(~close)
 
 
 @settings(max_examples=200, deadline=None)
@@ -197,9 +207,12 @@ def test_the_numbers_needed_are_enough_and_less_is_not(
 
     def over(rtol: float, atol: float) -> int:
         standard = make(StandardChoice("allclose", {"rtol": rtol, "atol": atol}), dtype)
-        return measure(got, golden, dtype, standard, block=block).census.over
+        return measure(Comparison("y", got, golden, dtype), standard, block=block).census.over
 
-    found = measure(got, golden, dtype, make(StandardChoice("allclose", {"rtol": rtol, "atol": atol}), dtype))
+    found = measure(
+        Comparison("y", got, golden, dtype),
+        make(StandardChoice("allclose", {"rtol": rtol, "atol": atol}), dtype),
+    )
     for name, needed in (("atol", found.atol_needed), ("rtol", found.rtol_needed)):
         assert needed is not None
         numbers = {"rtol": rtol, "atol": atol}
@@ -222,7 +235,9 @@ def test_threads_change_nothing(
 ) -> None:
     got, golden, dtype = pair
     standard = make(choice, dtype)
-    one, two, five = (measure(got, golden, dtype, standard, threads=n, block=block) for n in (1, 2, 5))
+    one, two, five = (
+        measure(Comparison("y", got, golden, dtype), standard, threads=n, block=block) for n in (1, 2, 5)
+    )
     assert one == two == five
 
 
@@ -233,9 +248,7 @@ def test_reports_of_large_tensors_are_the_same_for_any_number_of_threads() -> No
     got[::1000] *= np.float32(1.01)
     for name in ("ecosystem", "ecosystem-2026-04", "allclose", "ulp", "exact"):
         reports = {
-            repr(
-                judge_output("y", got, golden, dtype="float32", choice=StandardChoice(name), threads=threads)
-            )
+            repr(judge(Comparison("y", got, golden, "float32"), StandardChoice(name), threads=threads))
             for threads in (1, 2, 3)
         }
         assert len(reports) == 1
@@ -244,7 +257,9 @@ def test_reports_of_large_tensors_are_the_same_for_any_number_of_threads() -> No
 def test_a_block_of_one_value_ranks_the_first_elements() -> None:
     golden = np.full(300_000, 1.1, np.float32)
     got = np.full(300_000, 1.1001, np.float32)
-    found = measure(got, golden, "float32", make(StandardChoice("ecosystem"), "float32"), threads=2)
+    found = measure(
+        Comparison("y", got, golden, "float32"), make(StandardChoice("ecosystem"), "float32"), threads=2
+    )
     assert [bad.place for bad in found.worst] == [0, 1, 2]
     assert found.census.within == 300_000
 
@@ -263,11 +278,13 @@ def test_integers_are_compared_as_integers(dtype: str, seed: int, block: int, ch
     got = golden.copy()
     got[::3] ^= np.array(rng.integers(0, 4), dtype)
     got[5] = golden[5] ^ np.array(info.max, dtype)
-    found = measure(got, golden, dtype, make(choice, dtype), block=block)
+    found = measure(Comparison("y", got, golden, dtype), make(choice, dtype), block=block)
     errors = [abs(int(x) - int(y)) for x, y in zip(got, golden, strict=True)]
     allowed = 0 if choice.name == "exact" else 2
     assert found.census.exact == sum(error == 0 for error in errors)
     assert found.census.over == sum(error > allowed for error in errors)
+    bad = failing(got, golden, dtype, make(choice, dtype))
+    assert bad.tolist() == [error > allowed for error in errors]
     if found.worst:
         assert found.worst[0].error == float(max(errors))
 
@@ -286,7 +303,7 @@ def test_complex_numbers_are_pairs_of_floats(seed: int, block: int, choice: Stan
     parts[rng.integers(0, 30, 4), rng.integers(0, 2, 4)] = [math.nan, math.inf, 0, 1e39]
     got, golden = got_parts.view(np.complex64).reshape(-1), parts.view(np.complex128).reshape(-1)
     standard = make(choice, "complex64")
-    found = measure(got, golden, "complex64", standard, block=block)
+    found = measure(Comparison("y", got, golden, "complex64"), standard, block=block)
     rows = [plain(got_parts[i], parts[i], "float32", standard) for i in range(30)]
     assert found.census.over == sum(row["over"] > 0 for row in rows)
     assert found.census.exact == sum(row["exact"] == 2 for row in rows)
@@ -302,7 +319,7 @@ def test_float8_is_judged_at_its_own_spacing() -> None:
     golden = np.array([1.0, 16.0, 448.0, 2.0**-9])
     got = np.array([1.125, 18.0, 416.0, 2.0**-8]).astype(ml_dtypes.float8_e4m3fn)
     standard = make(StandardChoice("ulp", {"max": 1.0}), "float8_e4m3fn")
-    found = measure(got, golden, "float8_e4m3fn", standard)
+    found = measure(Comparison("y", got, golden, "float8_e4m3fn"), standard)
     assert (found.census.within, found.used) == (4, 1.0)
 
 
@@ -313,10 +330,10 @@ def test_memory_beyond_the_arrays_is_bounded(trouble: bool) -> None:
     if trouble:
         got += np.float32(0.5)
     choice = StandardChoice("ecosystem")
-    judge_output("y", got[:100], golden[:100], dtype="float32", choice=choice)
+    judge(Comparison("y", got[:100], golden[:100], "float32"), choice)
     tracemalloc.start()
     try:
-        judge_output("y", got, golden, dtype="float32", choice=choice, threads=2)
+        judge(Comparison("y", got, golden, "float32"), choice, threads=2)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -342,6 +359,6 @@ def test_every_value_of_a_narrow_dtype_against_goldens_around_it(dtype: str, kep
             expected = np.where(np.isinf(rounded), rounded, golden.astype(np.float64))
             close = np.isclose(wide, expected, rtol=2**-8, atol=2**-10, equal_nan=True)
             same = (wide == rounded) | (np.isnan(wide) & np.isnan(rounded))
-            found = measure(got, golden, dtype, standard, block=1 << 13)
+            found = measure(Comparison("y", got, golden, dtype), standard, block=1 << 13)
             assert found.census.exact == np.count_nonzero(same & close), shift
             assert found.outside == np.count_nonzero(~close), shift

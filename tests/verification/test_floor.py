@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
+from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.overflow import overflowed, together
 from tests.conftest import CaseFile, Opcli
 
@@ -147,24 +148,24 @@ def test_an_overflow_is_told_from_a_rounding(dtype: str) -> None:
     step = float(np.finfo(dtype).eps)
     golden = np.array([1.0, 1.0, 1.0, NAN, INF, 1.0]).astype(np.complex128 if "complex" in dtype else float)
     calm = np.array([1.0, 1 + 4 * step, 1 + 5 * step, NAN, INF, 1.0]).astype(dtype)
-    assert overflowed(calm, golden, dtype, flagged=False) is None
+    assert overflowed(Comparison("y", calm, golden, dtype), flagged=False) is None
     for own, places in ((calm, [2]), (golden.astype(dtype), [])):
-        flagged = overflowed(own, golden, dtype, flagged=True)
+        flagged = overflowed(Comparison("y", own, golden, dtype), flagged=True)
         assert ([] if flagged is None else flagged[0].tolist()) == places
     for what in (NAN, INF, -INF):
         wild = calm.copy()
         wild[5] = what
-        found = overflowed(wild, golden, dtype, flagged=False)
+        found = overflowed(Comparison("y", wild, golden, dtype), flagged=False)
         assert found is not None
         assert found[0].tolist() == [2, 5]
         np.testing.assert_array_equal(found[1], wild[[2, 5]])
-    assert overflowed(calm[:5], golden, dtype, flagged=True) is None
+    assert overflowed(Comparison("y", calm[:5], golden, dtype), flagged=True) is None
 
 
 def test_an_integer_that_differs_is_an_overflow_where_one_happened() -> None:
     own, golden = np.array([1, 2, 3], np.int32), np.array([1, 2, 4], np.int32)
-    assert overflowed(own, golden, "int32", flagged=False) is None
-    found = overflowed(own, golden, "int32", flagged=True)
+    assert overflowed(Comparison("y", own, golden, "int32"), flagged=False) is None
+    found = overflowed(Comparison("y", own, golden, "int32"), flagged=True)
     assert found is not None
     assert [a.tolist() for a in found] == [[2], [3]]
 

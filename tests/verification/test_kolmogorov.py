@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from ascend_opcli.model import OutputReport
 from ascend_opcli.verification.compare.kolmogorov import critical, distance, tail
-from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.verification.comparison import Comparison
+from ascend_opcli.verification.judge import judge
 from ascend_opcli.verification.standards.named import parse
 
 
@@ -74,7 +75,7 @@ def test_an_output_exactly_at_the_edge_fails_and_one_before_it_passes(n: int) ->
         # Moving the k smallest above all others makes a distance of k.
         got = golden.copy()
         got[: edge - short] += n
-        report = judge(got, golden)
+        report = judged(got, golden)
         assert report.passed is bool(short)
         assert report.used == (edge - short) / edge
 
@@ -89,26 +90,26 @@ def test_critical_values_are_those_of_the_tables() -> None:
         assert edge == pytest.approx(1.62762 * math.sqrt(2 * n), abs=1, rel=1e-4)
 
 
-def judge(got: np.ndarray, golden: np.ndarray, text: str = "random") -> OutputReport:
-    return judge_output("y", got, golden, dtype=got.dtype.name, choice=parse(text))
+def judged(got: np.ndarray, golden: np.ndarray, text: str = "random") -> OutputReport:
+    return judge(Comparison("y", got, golden, got.dtype.name), parse(text))
 
 
 def test_another_stream_of_the_same_distribution_passes_and_another_distribution_does_not() -> None:
     rng = np.random.default_rng(3)
     golden = rng.standard_normal(20_000)
-    same = judge(rng.standard_normal(20_000).astype(np.float32), golden)
+    same = judged(rng.standard_normal(20_000).astype(np.float32), golden)
     assert same.passed
     assert 0 < same.used < 1
-    other = judge((rng.standard_normal(20_000) * 1.2).astype(np.float32), golden)
+    other = judged((rng.standard_normal(20_000) * 1.2).astype(np.float32), golden)
     assert not other.passed
     assert "Kolmogorov-Smirnov distance" in other.reason
-    assert judge(golden[::-1].astype(np.float16), golden).passed
+    assert judged(golden[::-1].astype(np.float16), golden).passed
     nan = np.where(np.arange(20_000) < 1_000, np.nan, golden).astype(np.float32)
-    assert not judge(nan, golden).passed
+    assert not judged(nan, golden).passed
 
 
 def test_too_few_elements_cannot_fail_and_the_report_says_so() -> None:
-    report = judge(np.zeros(3, np.float32), np.ones(3))
+    report = judged(np.zeros(3, np.float32), np.ones(3))
     assert report.passed
     assert "too few" in report.warnings[0]
 
@@ -116,8 +117,8 @@ def test_too_few_elements_cannot_fail_and_the_report_says_so() -> None:
 def test_integers_have_distributions_too() -> None:
     rng = np.random.default_rng(5)
     golden = rng.integers(0, 10, 5_000)
-    assert judge(rng.integers(0, 10, 5_000), golden).passed
-    assert not judge(rng.integers(0, 9, 5_000), golden).passed
+    assert judged(rng.integers(0, 10, 5_000), golden).passed
+    assert not judged(rng.integers(0, 9, 5_000), golden).passed
 
 
 LARGE = 1 << 21
@@ -136,11 +137,11 @@ def test_a_fault_of_any_period_in_a_large_output_is_seen(streams: Any, period: i
     for lane in (0, period - 1):
         wrong = got.copy()
         wrong[lane::period] = value
-        assert not judge(wrong, golden).passed
+        assert not judged(wrong, golden).passed
     # And the other way round: one lane alone is right.
     wrong = np.full_like(got, value)
     wrong[period // 2 :: period] = got[period // 2 :: period]
-    assert not judge(wrong, golden).passed
+    assert not judged(wrong, golden).passed
 
 
 @pytest.mark.parametrize("period", [3, 4, 64])
@@ -148,19 +149,19 @@ def test_a_lane_scaled_or_a_block_repeated_in_a_large_output_is_seen(streams: An
     got, golden = streams
     wrong = got.copy()
     wrong[period - 1 :: period] *= np.float32(0.5)
-    assert not judge(wrong, golden).passed
-    assert judge(got, golden).passed
-    assert judge(got[::-1], golden).passed
-    assert judge(got.astype(np.float16), golden.astype(np.float64)).passed
-    assert not judge(wrong.astype(np.float16), golden.astype(np.float64)).passed
+    assert not judged(wrong, golden).passed
+    assert judged(got, golden).passed
+    assert judged(got[::-1], golden).passed
+    assert judged(got.astype(np.float16), golden.astype(np.float64)).passed
+    assert not judged(wrong.astype(np.float16), golden.astype(np.float64)).passed
 
 
 def test_the_parts_of_complex_numbers_count_one_by_one(streams: Any) -> None:
     got, golden = (side.view(np.complex64) for side in streams)
-    assert judge(got, golden).passed
+    assert judged(got, golden).passed
     wrong = got.copy()
     wrong.imag[::3] = 0
-    assert not judge(wrong, golden).passed
+    assert not judged(wrong, golden).passed
 
 
 @pytest.mark.parametrize(("value", "name"), [(math.nan, "NaN"), (math.inf, "Inf"), (0.0, "zeros")])
@@ -168,14 +169,14 @@ def test_what_the_distribution_hides_is_told(streams: Any, value: float, name: s
     got, golden = streams
     wrong = got.copy()
     wrong[5::16384] = value
-    report = judge(wrong, golden)
+    report = judged(wrong, golden)
     assert report.passed
     zeros = int((golden == 0).sum()) if name == "zeros" else 0
     ours = LARGE // 16384 + (int((got == 0).sum()) if name == "zeros" else 0)
     assert report.warnings == (f"random lets {ours:,} {name} pass where the golden has {zeros:,}",)
-    assert judge(got, golden).warnings == ()
+    assert judged(got, golden).warnings == ()
     assert (
-        judge(np.array([math.nan, 1, 2]), np.array([1.0, 2, 3])).warnings[1].startswith("random lets 1 NaN")
+        judged(np.array([math.nan, 1, 2]), np.array([1.0, 2, 3])).warnings[1].startswith("random lets 1 NaN")
     )
 
 
@@ -184,7 +185,7 @@ def test_memory_stays_flat(streams: Any, dtype: str) -> None:
     got, golden = (np.tile(side, 4).astype(dtype) for side in streams)
     tracemalloc.start()
     try:
-        judge(got, golden)
+        judged(got, golden)
         assert tracemalloc.get_traced_memory()[1] < 24 << 20
     finally:
         tracemalloc.stop()

@@ -11,7 +11,8 @@ from ascend_opcli.casefile.open import load_text
 from ascend_opcli.model import Verdict, VerdictKind
 from ascend_opcli.verification.compare.elements import rated
 from ascend_opcli.verification.compare.metrics import measure
-from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.verification.comparison import Comparison
+from ascend_opcli.verification.judge import judge
 from ascend_opcli.verification.standards.named import ecosystem_2026_04, parse
 from ascend_opcli.verification.standards.rule import Standard
 from ascend_opcli.verification.verdict import apply_known_issue
@@ -33,7 +34,7 @@ def test_an_error_exactly_at_the_limit(dtype: str, strict: bool) -> None:
 
         stored = stored.astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
     wanted = golden.astype(complex) if dtype == "complex64" else golden
-    found = measure(stored, wanted, dtype, standard)
+    found = measure(Comparison("y", stored, wanted, dtype), standard)
     assert found.outside == sum(over)
     assert found.failing is not None
     assert found.failing.tolist() == [i for i, bad in enumerate(over) if bad]
@@ -44,9 +45,7 @@ def test_the_standard_of_2026_04_takes_less_than_its_limit_and_not_as_much() -> 
     limit = standard.atol  # of a golden that is 0
     for error, passed in ((np.nextafter(limit, 0), True), (limit, False)):
         got, golden = np.array([error] + [0.0] * 99), np.zeros(100)
-        report = judge_output(
-            "y", got, golden, dtype="float64", choice=parse("ecosystem-2026-04:threshold=0.5")
-        )
+        report = judge(Comparison("y", got, golden, "float64"), parse("ecosystem-2026-04:threshold=0.5"))
         assert report.passed is passed, error
 
 
@@ -54,12 +53,12 @@ def test_the_mean_of_complex_numbers_is_over_all_parts() -> None:
     standard = ecosystem_2026_04("complex64", threshold=0.3)
     golden = np.full(64, 1 + 1j)
     got = (golden + 0.5).astype(np.complex64)  # the real parts are off by a half, the others are right
-    assert measure(got, golden, "complex64", standard).mean == pytest.approx(0.25, rel=1e-5)
+    assert measure(Comparison("y", got, golden, "complex64"), standard).mean == pytest.approx(0.25, rel=1e-5)
     choice = parse("ecosystem-2026-04:threshold=0.3")
-    assert judge_output("y", got, golden, dtype="complex64", choice=choice).passed
+    assert judge(Comparison("y", got, golden, "complex64"), choice).passed
     both = (golden + 0.5 + 0.5j).astype(np.complex64)
-    assert measure(both, golden, "complex64", standard).mean == pytest.approx(0.5, rel=1e-5)
-    assert not judge_output("y", both, golden, dtype="complex64", choice=choice).passed
+    assert measure(Comparison("y", both, golden, "complex64"), standard).mean == pytest.approx(0.5, rel=1e-5)
+    assert not judge(Comparison("y", both, golden, "complex64"), choice).passed
 
 
 @pytest.mark.parametrize(

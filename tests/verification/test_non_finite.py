@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ascend_opcli.model import OutputReport
-from ascend_opcli.verification.judge import judge_output, side_by_side
+from ascend_opcli.verification.comparison import Comparison
+from ascend_opcli.verification.judge import judge, side_by_side
 from ascend_opcli.verification.standards.named import parse
 
 NAN, INF = math.nan, math.inf
@@ -43,7 +44,7 @@ def test_the_table_row_by_row(standard: str, which: int, dtype: str) -> None:
     got, golden = PAIRS[which]
     # The one element is no more than a share could forgive: 1 of 64 where torch_npu forgives 0.0064.
     output = np.array([got] + [2.0] * 63, getattr(ml_dtypes, dtype, dtype))
-    report = judge_output("y", output, np.array([golden] + [2.0] * 63), dtype=dtype, choice=parse(standard))
+    report = judge(Comparison("y", output, np.array([golden] + [2.0] * 63), dtype), parse(standard))
     assert report.passed is TABLE[standard][which], report.reason
 
 
@@ -61,7 +62,7 @@ def test_ratio_counts_nan_and_inf_as_its_tool_does(seed: int, size: int, ptol: f
 
     def judged(tool: str) -> OutputReport:
         text = f"ratio:ptol={ptol},tool={tool}"
-        return judge_output("y", got, golden, dtype="float32", choice=parse(text))
+        return judge(Comparison("y", got, golden, "float32"), parse(text))
 
     report = judged("verify_result")
     assert report.passed == (share <= ptol)
@@ -76,9 +77,7 @@ def test_ratio_counts_nan_and_inf_as_its_tool_does(seed: int, size: int, ptol: f
 
 def test_msopst_says_how_many_nan_it_counted_as_good() -> None:
     output = np.array([NAN, 1.0, NAN, 4.0], np.float32)
-    report = judge_output(
-        "y", output, np.array([1.0, NAN, 3.0, 4.0]), dtype="float32", choice=parse("msopst")
-    )
+    report = judge(Comparison("y", output, np.array([1.0, NAN, 3.0, 4.0]), "float32"), parse("msopst"))
     assert report.passed
     assert report.warnings == ("msopst counts 3 NaN differences as good",)
     assert report.census.nan_against_number == 3
@@ -88,14 +87,14 @@ def test_msopst_says_how_many_nan_it_counted_as_good() -> None:
 def test_msopst_says_so_too_where_numbers_are_inf_in_its_float32() -> None:
     got, golden = np.array([1e200, 1e300, 1.0, INF]), np.array([-1e200, 1e299, 1.0, INF])
     golden[0] = 1e100
-    report = judge_output("y", got, golden, dtype="float64", choice=parse("msopst"))
+    report = judge(Comparison("y", got, golden, "float64"), parse("msopst"))
     assert report.passed
     assert report.warnings == ("msopst counts 2 NaN differences as good",)
 
 
 def test_bfloat16_of_torch_npu_is_torch_allclose_where_nan_differs() -> None:
     output = np.array([NAN, 1.0], ml_dtypes.bfloat16)
-    report = judge_output("y", output, np.array([NAN, 1.0]), dtype="bfloat16", choice=parse("torch_npu"))
+    report = judge(Comparison("y", output, np.array([NAN, 1.0]), "bfloat16"), parse("torch_npu"))
     assert not report.passed
 
 
@@ -103,7 +102,7 @@ def test_torch_npu_warns_where_it_forgives_an_inf() -> None:
     golden = np.ones(20_000)
     output = golden.astype(np.float32)
     output[3] = INF
-    report = judge_output("y", output, golden, dtype="float32", choice=parse("torch_npu"))
+    report = judge(Comparison("y", output, golden, "float32"), parse("torch_npu"))
     assert report.passed
     assert report.warnings == ("torch_npu forgives 1 Inf that differ, as a share",)
 
@@ -127,10 +126,10 @@ def test_no_standard_passes_a_strange_difference_without_a_warning(
     output[places], golden[places] = value, wanted
     third[places[0]] = rng.choice([value, wanted])
     differs = not (value == wanted or (value != value and wanted != wanted))
-    others = side_by_side(output, golden, dtype=dtype, third=third)
+    others = side_by_side(Comparison("y", output, golden, dtype, third=third))
     assert {"random", "single", "msopst", "torch_npu", "dual"} < {other.standard for other in others}
     for other in others:
-        report = judge_output("y", output, golden, dtype=dtype, choice=parse(other.standard), third=third)
+        report = judge(Comparison("y", output, golden, dtype, third=third), parse(other.standard))
         assert (other.passed, other.reason, other.warnings) == (report.passed, report.reason, report.warnings)
         strange = differs and not (math.isfinite(value) and math.isfinite(wanted))
         # A golden's NaN that the output has not makes no distribution worse.

@@ -13,6 +13,7 @@ from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.call import make_call
 from ascend_opcli.reference.evaluate import golden
 from ascend_opcli.tensors.layout import resolve
+from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.judge import side_by_side
 from ascend_opcli.verification.verdict import judge_outputs
 
@@ -72,9 +73,10 @@ def test_other_integers_stay_equal_under_the_double_benchmark(opcli: Any, case_f
 def test_side_by_side_the_class_counts_too() -> None:
     got, wanted = np.array([1, 2], np.int8), np.array([1, 3])
     by_class = {
-        o.standard: o.passed for o in side_by_side(got, wanted, dtype="int8", operator_standard="quant")
+        o.standard: o.passed
+        for o in side_by_side(Comparison("y", got, wanted, "int8"), operator_standard="quant")
     }
-    plain = {o.standard: o.passed for o in side_by_side(got, wanted, dtype="int8")}
+    plain = {o.standard: o.passed for o in side_by_side(Comparison("y", got, wanted, "int8"))}
     assert by_class["dual"]
     assert not plain["dual"]
     assert not by_class["exact"]

@@ -7,7 +7,8 @@ import pytest
 
 from ascend_opcli.model import StandardChoice
 from ascend_opcli.tensors.dtypes import round_to
-from ascend_opcli.verification.judge import judge_output
+from ascend_opcli.verification.comparison import Comparison
+from ascend_opcli.verification.judge import judge
 from ascend_opcli.verification.standards.named import STANDARDS, check, default_for, make, numbers_of, parse
 
 
@@ -155,10 +156,10 @@ def test_the_command_lines_form_in_a_file_is_told_the_files_form() -> None:
 def test_a_byte_that_is_no_bool_equals_no_bool(name: str, byte: int) -> None:
     golden = np.array([True, False, True, True])
     got = np.array([1, 0, byte, 1], np.uint8).view(np.bool_)
-    report = judge_output("out", got, golden, dtype="bool", choice=StandardChoice(name))
+    report = judge(Comparison("out", got, golden, "bool"), StandardChoice(name))
     assert not report.passed
     assert "1 of 4 elements differs" in report.reason
-    assert judge_output("out", golden, golden, dtype="bool", choice=StandardChoice(name)).passed
+    assert judge(Comparison("out", golden, golden, "bool"), StandardChoice(name)).passed
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,7 @@ def test_a_byte_that_is_no_bool_equals_no_bool(name: str, byte: int) -> None:
 )
 def test_a_tolerance_lets_no_wrong_bool_pass(text: str) -> None:
     golden = np.arange(16) % 3 == 0
-    assert not judge_output("out", ~golden, golden, dtype="bool", choice=parse(text)).passed
+    assert not judge(Comparison("out", ~golden, golden, "bool"), parse(text)).passed
 
 
 @pytest.mark.parametrize(
@@ -220,8 +221,8 @@ def test_a_rule_that_nothing_could_have_failed_is_called_so(
     text: str, dtype: str, told: str, size: int
 ) -> None:
     golden = round_to(np.arange(1.0, size + 1), dtype)
-    report = judge_output("out", golden, golden, dtype=dtype, choice=parse(text))
+    report = judge(Comparison("out", golden, golden, dtype), parse(text))
     assert report.passed
     assert told in report.weak
-    usual = judge_output("out", golden, golden, dtype=dtype, choice=default_for(dtype))
+    usual = judge(Comparison("out", golden, golden, dtype), default_for(dtype))
     assert told not in usual.weak

@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 from ascend_opcli.model import StandardChoice
 from ascend_opcli.tensors.dtypes import float_format, round_to
-from ascend_opcli.verification.judge import TRUSTED_FROM, judge_output
+from ascend_opcli.verification.comparison import Comparison
+from ascend_opcli.verification.judge import judge
 from ascend_opcli.verification.standards.named import covers
-from ascend_opcli.verification.weak_answers import SAMPLE, sample
+from ascend_opcli.verification.weak_answers import SAMPLE, TRUSTED_FROM, sample
 
 
 def weak(golden: np.ndarray, dtype: str = "float32", **keywords: object) -> tuple[str, ...]:
     choice = keywords.pop("choice", StandardChoice("ecosystem"))
     got = golden.astype(dtype)
-    report = judge_output("y", got, golden, dtype=dtype, choice=choice, **keywords)  # type: ignore[arg-type]
+    report = judge(Comparison("y", got, golden, dtype, **keywords), choice)  # type: ignore[arg-type]
     assert report.passed, report.reason
     return report.weak
 
@@ -33,7 +34,7 @@ def ordinary() -> np.ndarray:
 def test_ordinary_data_trust_their_verdict(ordinary: np.ndarray, standard: str) -> None:
     # Rounded first: under exact the output is then the golden itself.
     golden = ordinary.astype(np.float32)
-    assert weak(golden, choice=StandardChoice(standard), copies={"x": golden + 1}) == ()
+    assert weak(golden, choice=StandardChoice(standard), inputs={"x": golden + 1}) == ()
 
 
 def test_a_golden_of_zeros_proves_nothing() -> None:
@@ -61,7 +62,7 @@ def test_a_distance_beyond_every_golden_proves_nothing_at_any_size(count: int, d
 def test_an_input_copied_through_is_named(ordinary: np.ndarray) -> None:
     golden = ordinary.astype(np.float32)
     copies = {"dy": golden.copy(), "x": golden * 2, "short": golden[:10], "z": golden.astype(np.complex64)}
-    assert weak(golden, copies=copies) == ("copy of dy",)
+    assert weak(golden, inputs=copies) == ("copy of dy",)
 
 
 def test_a_zeroed_tail_counts_with_its_true_share() -> None:
@@ -82,11 +83,9 @@ def test_a_wrong_answer_stands_for_the_whole_tensor() -> None:
 
 def test_few_elements_integers_and_failures_are_not_asked() -> None:
     assert weak(np.zeros(7)) == ()
-    report = judge_output(
-        "y", np.zeros(9, np.int32), np.zeros(9), dtype="int32", choice=StandardChoice("exact")
-    )
+    report = judge(Comparison("y", np.zeros(9, np.int32), np.zeros(9), "int32"), StandardChoice("exact"))
     assert report.weak == ()
-    report = judge_output("y", np.ones(9), np.zeros(9), dtype="float64", choice=StandardChoice("ecosystem"))
+    report = judge(Comparison("y", np.ones(9), np.zeros(9), "float64"), StandardChoice("ecosystem"))
     assert report.weak == ()
 
 
@@ -124,7 +123,7 @@ def test_each_wrong_answer_is_judged_as_any_output_is(
     got = round_to(golden, dtype)
     if not covers(standard, dtype):
         return
-    report = judge_output("y", got, golden, dtype=dtype, choice=choice)
+    report = judge(Comparison("y", got, golden, dtype), choice)
     if not report.passed:
         return
     with np.errstate(all="ignore"):
@@ -141,7 +140,7 @@ def test_each_wrong_answer_is_judged_as_any_output_is(
     expected = tuple(
         name
         for name, answer in answers.items()
-        if judge_output("y", answer, golden, dtype=dtype, choice=choice).passed
+        if judge(Comparison("y", answer, golden, dtype), choice).passed
     )
     assert report.weak == expected
 

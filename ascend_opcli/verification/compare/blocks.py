@@ -10,23 +10,22 @@ from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import part, round_to, widen
 from ascend_opcli.tensors.flat import Flat
 from ascend_opcli.verification.compare.elements import split, wide_golden
-from ascend_opcli.verification.compare.flat import Patched
-from ascend_opcli.verification.compare.metrics import Patches
+from ascend_opcli.verification.compare.patched import Patched
+from ascend_opcli.verification.comparison import Comparison
 
 BLOCK = 1 << 15
 """Elements at once; what is made of them in float64 stays in the cache."""
 
 
-def wide_blocks(
-    got: np.ndarray, golden: np.ndarray, dtype: str, patches: Patches | None, third: np.ndarray | None = None
-) -> Iterator[tuple[np.ndarray, ...]]:
-    """Output, golden and, where there is one, third party in float64, the parts of complex numbers one by one.
+def wide_blocks(comparison: Comparison, *, third: bool = False) -> Iterator[tuple[np.ndarray, ...]]:
+    """Output, golden and, with ``third``, the third party in float64, the parts of complex numbers one by one.
 
     A golden that rounds to Inf is that Inf; a third party of another dtype counts as it is rounded to the output's.
     """
+    got, dtype = comparison.got, comparison.dtype
     size = max(1, min(BLOCK, got.size))
-    x, y = Flat(got, size), Patched(golden, size, patches)
-    z = None if third is None else Flat(third, size)
+    x, y = Flat(got, size), Patched(comparison.golden, size, comparison.instead)
+    z = Flat(comparison.third, size) if third and comparison.third is not None else None
     for start in range(0, got.size, BLOCK):
         stop = min(start + BLOCK, got.size)
         block = [_wide(x.block(start, stop), dtype), expected(y.block(start, stop), dtype)]
@@ -42,6 +41,7 @@ def _wide(values: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def expected(golden: np.ndarray, dtype: str) -> np.ndarray:
+    """Goldens [k] as an output of ``dtype`` is compared with them, in float64 [k * parts]."""
     if dtype_of(dtype).kind not in ("float", "complex"):
         return round_to(golden, dtype).astype(np.float64)
     stored = wide_golden(golden, dtype).reshape(-1)

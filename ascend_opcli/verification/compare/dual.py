@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ascend_opcli.verification.compare.blocks import wide_blocks
-from ascend_opcli.verification.compare.metrics import Patches
 from ascend_opcli.verification.compare.scaled import Scaled, add_squares
+from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.standards.rule import Standard, share_of
 
 
@@ -58,19 +58,12 @@ class _Special:
         self.accepted += int(np.count_nonzero(good & ~_same(x, y)))
 
 
-def dual(
-    got: np.ndarray,
-    golden: np.ndarray,
-    dtype: str,
-    standard: Standard,
-    patches: Patches | None,
-    third: np.ndarray,
-) -> tuple[Standard, list[str], float, list[str]]:
+def dual(comparison: Comparison, standard: Standard) -> tuple[Standard, list[str], float, list[str]]:
     """The standard with the tolerance that the third party allows, what failed, the share used, warnings."""
     ours, theirs, special = _Errors(), _Errors(), _Special()
     count = lone = 0
     with np.errstate(all="ignore"):
-        for x, y, z in wide_blocks(got, golden, dtype, patches, third):
+        for x, y, z in wide_blocks(comparison, third=True):
             numbers = np.isfinite(x) & np.isfinite(y)
             known = numbers & np.isfinite(z)
             size = np.abs(y)
@@ -79,13 +72,13 @@ def dual(
             lone += int(np.count_nonzero(numbers & ~known))
             ours.add(x, y, large, numbers & small, standard)
             theirs.add(z, y, large, known & small, standard)
-            odd = ~numbers
-            if odd.any():
-                special.add(x[odd], y[odd], z[odd], bool(standard.numbers["inf_nan_mode"]))
+            others = ~numbers
+            if others.any():
+                special.add(x[others], y[others], z[others], bool(standard.numbers["inf_nan_mode"]))
 
     reach = standard.numbers["mare"] * max(theirs.mare, standard.small)
     standard = replace(standard, rtol=reach)
-    far, share = _lone(got, golden, dtype, standard, patches, third) if lone else (0, 0.0)
+    far, share = _lone(comparison, standard) if lone else (0, 0.0)
     phrases: list[str] = []
     if special.alone:
         phrases.append(
@@ -125,18 +118,11 @@ def dual(
     return standard, phrases, share, warnings
 
 
-def _lone(
-    got: np.ndarray,
-    golden: np.ndarray,
-    dtype: str,
-    standard: Standard,
-    patches: Patches | None,
-    third: np.ndarray,
-) -> tuple[int, float]:
+def _lone(comparison: Comparison, standard: Standard) -> tuple[int, float]:
     """Numbers that the third party has not: how many are too far from the golden, and the share used at most."""
     far, share = 0, 0.0
     with np.errstate(all="ignore"):
-        for x, y, z in wide_blocks(got, golden, dtype, patches, third):
+        for x, y, z in wide_blocks(comparison, third=True):
             size = np.abs(y)
             lone = np.isfinite(x) & np.isfinite(y) & ~np.isfinite(z)
             # Below the small value, where errors are counted too, the tolerance is the one at that value.

@@ -1,6 +1,7 @@
 """The figures of chosen elements, in float64: the slow and plain definition of every statistic.
 
-The streaming pass proves cheaply that most elements are harmless and hands the others to this module.
+The streaming pass proves cheaply that most elements are harmless and hands the others to this module;
+:func:`failing` does so for elements of which nothing but failing or not is asked.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
-from ascend_opcli.tensors.dtypes import part, round_to, widen
+from ascend_opcli.tensors.dtypes import float_format, part, round_to, widen
 from ascend_opcli.verification.standards.rule import Standard
 
 
@@ -53,6 +54,29 @@ def figures(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard)
     if dtype_of(dtype).kind in ("float", "complex"):
         return _floats(got, golden, dtype, standard)
     return _integers(got, golden, dtype, standard)
+
+
+def failing(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard) -> np.ndarray:
+    """Which elements are over the tolerance or the limit: bool [k], ``got`` and ``golden`` as for :func:`figures`.
+
+    A float far from the largest number is rated without its golden being rounded, which changes nothing there; integers
+    that are equal pass every rule.
+    """
+    kind = dtype_of(dtype).kind
+    if kind == "float" and standard.kind in ("linear", "ulp"):
+        x, y = widen(got, np.float64), wide_golden(golden, dtype)[:, 0].astype(np.float64, copy=False)
+        _, _, _, outside, _, beyond = rated(x, y, standard)
+        bad = np.asarray(outside | beyond)
+        rest = np.flatnonzero(~((np.abs(y) < float_format(dtype).largest / 2) & np.isfinite(x)))
+    else:
+        bad = np.zeros(got.shape, bool)
+        rest = np.arange(got.size)
+        if kind in ("int", "uint"):
+            rest = np.flatnonzero((got != round_to(golden, dtype)) | (golden != golden))
+    if rest.size:
+        found = figures(got[rest], golden[rest], dtype, standard)
+        bad[rest] = found.outside | found.beyond
+    return bad
 
 
 def split(values: np.ndarray, dtype: str) -> np.ndarray:

@@ -13,62 +13,59 @@ from ascend_opcli.model import Census
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import part
 from ascend_opcli.tensors.flat import Flat
-from ascend_opcli.verification.compare.flat import Patched
 from ascend_opcli.verification.compare.half_precision import NARROW_BLOCK
+from ascend_opcli.verification.compare.patched import Patched
 from ascend_opcli.verification.compare.scan import BLOCK_BYTES, FloatScan, scratch_dtype
 from ascend_opcli.verification.compare.scan_equal import EqualScan
 from ascend_opcli.verification.compare.tally import Bad, Tally
+from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.standards.named import Standard
-
-Patches = tuple[np.ndarray, np.ndarray]
-"""Flat indices, ascending, and the golden values that count there instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """What the pass finds; all exact, none sampled.
-
-    ``used`` is the largest share of the tolerance (or of the limit, where that is nearer), Inf where a NaN or
-    Inf does not meet its like; ``nan_got`` and ``inf_got`` count those that stand in the output, ``paired`` NaN
-    that meets NaN where the standard lets that fail. ``outside`` counts elements over the tolerance, ``beyond``
-    elements over the limit, ``excess`` by how much at most. ``mean`` is the mean relative error where the
-    standard has one. ``atol_needed`` and ``rtol_needed`` regard the tolerance, not the limit. ``failing`` are the
-    flat indices of the elements outside or beyond, ascending; None where there are more than :data:`.tally.KEPT`.
-    """
+    """What the pass finds; all exact, none sampled."""
 
     census: Census
     nan_got: int = 0
+    """NaN of the output where the golden is a number."""
     inf_got: int = 0
+    """Inf of the output where the golden is another value."""
     paired: int = 0
+    """NaN that meets NaN where the standard lets that fail."""
     outside: int = 0
+    """Elements over the tolerance."""
     beyond: int = 0
+    """Elements over the limit."""
     excess: float = 0.0
+    """By how much an element exceeds the limit at most."""
     used: float = 0.0
+    """The largest share of the tolerance, or of the limit where that is nearer; Inf where NaN or Inf differ."""
     mean: float | None = None
+    """The mean relative error, where the standard has one."""
     atol_needed: float | None = None
+    """The smallest atol with which every element would be within the tolerance."""
     rtol_needed: float | None = None
+    """The smallest rtol with which every element would be within the tolerance."""
     worst: tuple[Bad, ...] = ()
     failing: np.ndarray | None = field(default=None, compare=False)
+    """Flat indices of what is outside or beyond, ascending; None where they are more than :data:`.tally.KEPT`."""
 
 
 def measure(
-    got: np.ndarray,
-    golden: np.ndarray,
-    dtype: str,
+    comparison: Comparison,
     standard: Standard,
     *,
-    patches: Patches | None = None,
-    written: np.ndarray | None = None,
     threads: int | None = None,
     block: int | None = None,
     keep: int = 3,
 ) -> Metrics:
-    """Compares ``got``, of the dtype named ``dtype``, with ``golden``, a real or complex array of its shape.
+    """Every statistic of an output under the rule for elements of a standard.
 
-    Both may have any strides. ``written`` is False where an output still holds its poison. ``block`` is in
-    elements; neither it nor ``threads`` changes any result but the last digits of ``mean``, which depend on
-    ``block``. ``keep`` is the number of worst elements.
+    ``block`` is in elements; neither it nor ``threads`` changes any result but the last digits of ``mean``, which
+    depend on ``block``. ``keep`` is the number of worst elements.
     """
+    got, dtype, written = comparison.got, comparison.dtype, comparison.written
     total = got.size
     block = block or _block(dtype, standard)
     blocks = -(-total // block)
@@ -78,10 +75,10 @@ def measure(
     def work(worker: int) -> Tally:
         tally = Tally(keep)
         size = max(1, min(block, total))
-        x, y = Flat(got, size), Patched(golden, size, patches)
+        x, y = Flat(got, size), Patched(comparison.golden, size, comparison.instead)
         marks = None if written is None else Flat(written, size)
         scan: EqualScan | FloatScan
-        if standard.kind not in ("linear", "ulp") or dtype_of(dtype).kind not in ("float", "complex"):
+        if standard.kind not in ("linear", "ulp") or not comparison.is_float:
             scan = EqualScan(x, y, dtype, standard)
         else:
             scan = FloatScan(x, y, dtype, standard, size)

@@ -19,63 +19,55 @@ from ascend_opcli.tensors.flat import Flat, take
 from ascend_opcli.verification.compare.blocks import BLOCK, expected, wide_blocks
 from ascend_opcli.verification.compare.dual import dual
 from ascend_opcli.verification.compare.elements import split
-from ascend_opcli.verification.compare.flat import Patched
 from ascend_opcli.verification.compare.kolmogorov import critical, distance
-from ascend_opcli.verification.compare.metrics import Metrics, Patches, measure
+from ascend_opcli.verification.compare.metrics import Metrics, measure
+from ascend_opcli.verification.compare.patched import Patched
 from ascend_opcli.verification.compare.scaled import Scaled, add_products, apart
+from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.standards.rule import Standard, number, share_of
 from ascend_opcli.verification.wording import failures
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """``failed`` are the criteria that were failed, each as a phrase; ``standard`` is the rule for elements
-    with the numbers that the data gave it."""
+    """An output under all that its standard asks."""
 
     metrics: Metrics
     failed: tuple[str, ...]
+    """The criteria that were failed, each as a phrase."""
     used: float
+    """The largest share of what a criterion allows."""
     standard: Standard
+    """The rule for elements, with the numbers that the data gave it."""
     warnings: tuple[str, ...] = ()
 
 
-def judged(
-    got: np.ndarray,
-    golden: np.ndarray,
-    dtype: str,
-    standard: Standard,
-    *,
-    third: np.ndarray | None = None,
-    patches: Patches | None = None,
-    written: np.ndarray | None = None,
-    threads: int | None = None,
-) -> Judged:
-    """Judges an output of the dtype named ``dtype`` against its golden; see :func:`.measure`.
+def judged(comparison: Comparison, standard: Standard, *, threads: int | None = None) -> Judged:
+    """Judges an output against its golden by all that a standard asks.
 
-    ``third`` is the third-party result of the dual standard, of the same shape and any float dtype.
-    Raises ValueError where the standard needs one and there is none.
+    Raises ValueError where the standard needs a third-party result and there is none.
     """
     if standard.whole == "random":
-        return _random(got, golden, dtype, standard, written)
+        return _random(comparison, standard)
     failed: list[str] = []
     warnings: list[str] = []
     share: float | None = None
     if standard.whole == "cosine":
-        standard, failed, share = _cosine(got, golden, dtype, standard, patches)
+        standard, failed, share = _cosine(comparison, standard)
     elif standard.whole == "dual":
-        if third is None:
+        if comparison.third is None:
             raise ValueError("the standard dual needs a third-party result: dual:third=FILE")
-        standard, failed, share, warnings = dual(got, golden, dtype, standard, patches, third)
+        standard, failed, share, warnings = dual(comparison, standard)
     elif standard.whole == "torch_npu":
-        failed, share = _torch_npu(got, golden, dtype, standard, patches)
-    metrics = measure(got, golden, dtype, standard, patches=patches, written=written, threads=threads)
+        failed, share = _torch_npu(comparison, standard)
+    metrics = measure(comparison, standard, threads=threads)
     census = metrics.census
     failed = failures(metrics, standard) + failed
     used = metrics.used if share is None or _mismatched(metrics, standard) else share
     if standard.mean_limit:
         used = max(used, (metrics.mean or 0.0) / standard.mean_limit)
     if standard.whole == "single" and failed:
-        strange = strange_goldens(golden, dtype, patches)
+        strange = strange_goldens(comparison)
         if strange:
             # ATK looks no further. What was never written is our own finding and stays.
             failed = failures(Metrics(Census(total=census.total, not_written=census.not_written)), standard)
@@ -84,8 +76,8 @@ def judged(
             used = 0.0
     if standard.non_finite == "nan is good":
         count = census.nan_against_number
-        if part(dtype) == "float64":
-            count = _nan_in_float32(got, golden, dtype, patches)
+        if part(comparison.dtype) == "float64":
+            count = _nan_in_float32(comparison)
     if standard.non_finite == "nan is good" and count:
         warnings.append(f"{standard.name} counts {count:,} NaN difference{'s' * (count > 1)} as good")
     if standard.non_finite == "in the share" and census.inf_against_other and not failed:
@@ -107,10 +99,10 @@ def _mismatched(metrics: Metrics, standard: Standard) -> bool:
 # --- criteria -------------------------------------------------------------------------------------------------
 
 
-def strange_goldens(golden: np.ndarray, dtype: str, patches: Patches | None) -> int:
+def strange_goldens(comparison: Comparison) -> int:
     """How many golden values are NaN or Inf once they are rounded."""
-    count = 0
-    lines = Patched(golden, max(1, min(BLOCK, golden.size)), patches)
+    count, golden, dtype = 0, comparison.golden, comparison.dtype
+    lines = Patched(golden, max(1, min(BLOCK, golden.size)), comparison.instead)
     parts = 1 if part(dtype) == dtype else 2
     with np.errstate(all="ignore"):
         for start in range(0, golden.size, BLOCK):
@@ -119,31 +111,29 @@ def strange_goldens(golden: np.ndarray, dtype: str, patches: Patches | None) -> 
     return count
 
 
-def _nan_in_float32(got: np.ndarray, golden: np.ndarray, dtype: str, patches: Patches | None) -> int:
+def _nan_in_float32(comparison: Comparison) -> int:
     """How many elements that are not equal have a NaN difference in float32, where large numbers are Inf."""
-    count, parts = 0, 1 if part(dtype) == dtype else 2
+    count, parts = 0, 1 if part(comparison.dtype) == comparison.dtype else 2
     with np.errstate(all="ignore"):
-        for x, y in wide_blocks(got, golden, dtype, patches):
+        for x, y in wide_blocks(comparison):
             same = (x == y) | (np.isnan(x) & np.isnan(y))
             strange = np.isnan(x.astype(np.float32) - y.astype(np.float32)) & ~same
             count += int(np.count_nonzero(strange.reshape(-1, parts).any(axis=1)))
     return count
 
 
-def _cosine(
-    got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard, patches: Patches | None
-) -> tuple[Standard, list[str], float]:
+def _cosine(comparison: Comparison, standard: Standard) -> tuple[Standard, list[str], float]:
     """Where |got - golden|^2 is small it is about 2 (1 - cos) |golden|^2: that much an element may be off."""
     most = standard.numbers["max"]
     dot, xx, yy = Scaled(), Scaled(), Scaled()
     zero = True
     with np.errstate(all="ignore"):
-        for x, y in wide_blocks(got, golden, dtype, patches):
+        for x, y in wide_blocks(comparison):
             # NaN and Inf must meet their like, which the rule for elements sees to.
             finite = np.isfinite(x) & np.isfinite(y)
             x, y = np.where(finite, x, 0.0), np.where(finite, y, 0.0)
             add_products(x, y, dot, xx, yy)
-            zero = zero and not widen(round_to(y, part(dtype)), np.float64).any()
+            zero = zero and not widen(round_to(y, part(comparison.dtype)), np.float64).any()
     away = apart(dot, xx, yy)
     if not xx.total and zero:
         away = 0.0  # zeros where the golden rounds to zeros
@@ -152,12 +142,10 @@ def _cosine(
     return standard, phrases, share_of(away, most)
 
 
-def _torch_npu(
-    got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard, patches: Patches | None
-) -> tuple[list[str], float]:
+def _torch_npu(comparison: Comparison, standard: Standard) -> tuple[list[str], float]:
     p, total, absolute, relative = standard.atol, 0, 0, 0
     with np.errstate(all="ignore"):
-        for x, y in wide_blocks(got, golden, dtype, patches):
+        for x, y in wide_blocks(comparison):
             error = np.abs(x - y)
             compared = ~(np.isnan(x) & np.isnan(y))
             quotient = error / (np.maximum(np.abs(x), np.abs(y)) + standard.numbers["least"])
@@ -173,14 +161,12 @@ def _torch_npu(
     return [], share
 
 
-def _random(
-    got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard, written: np.ndarray | None
-) -> Judged:
-    total = got.size
+def _random(comparison: Comparison, standard: Standard) -> Judged:
+    total, written = comparison.got.size, comparison.written
     missing = 0 if written is None else total - int(np.count_nonzero(written))
     metrics = Metrics(Census(total=total, within=total, not_written=missing))
     failed = failures(metrics, standard)
-    pairs = _Pairs(got, golden, dtype)
+    pairs = _Pairs(comparison)
     edge = critical(pairs.total, standard.numbers["alpha"])
     with np.errstate(all="ignore"):
         found = distance(pairs.blocks(), pairs.total, pairs.at)
@@ -201,9 +187,10 @@ class _Pairs:
     """The values of an output and of its golden rounded to the output's dtype, the parts of complex numbers
     one by one; and how many of each kind are of a value that a distribution may hide."""
 
-    def __init__(self, got: np.ndarray, golden: np.ndarray, dtype: str) -> None:
-        self._got, self._golden, self._dtype = got, golden, dtype
-        self.total = got.size * (1 if part(dtype) == dtype else 2)
+    def __init__(self, comparison: Comparison) -> None:
+        self._got, self._golden, dtype = comparison.got, comparison.golden, comparison.dtype
+        self._dtype = dtype
+        self.total = self._got.size * (1 if part(dtype) == dtype else 2)
         small = dtype_of(part(dtype)).itemsize < 4 or part(dtype) == "float32"
         self._real = np.float32 if small else np.float64
         self._seen = {"NaN": [0, 0], "Inf": [0, 0], "-Inf": [0, 0], "zeros": [0, 0]}

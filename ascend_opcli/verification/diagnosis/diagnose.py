@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ascend_opcli.model import ULP_BINS, Call, StandardChoice
-from ascend_opcli.operators.operator import Operator
-from ascend_opcli.tensors.dtypes import dtype as dtype_of
+from ascend_opcli.model import ULP_BINS, StandardChoice
+from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.diagnosis.evidence import Evidence
 from ascend_opcli.verification.diagnosis.finding import Finding
 from ascend_opcli.verification.diagnosis.scan import find_wrong, from_places
 from ascend_opcli.verification.diagnosis.table import AT_LEAST, BY_INPUT, WHAT, WHERE, Rule
-from ascend_opcli.verification.earlier_outputs import Left
 from ascend_opcli.verification.standards.named import default_for, make
 from ascend_opcli.verification.standards.rule import Standard
 
@@ -33,64 +31,38 @@ FEW = 4
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """``sentence`` without a full stop. ``strip`` counts wrong elements by cell along the flattened output,
-    ``histogram`` those looked at by their ulp error in the bins of :data:`ascend_opcli.model.ULP_BINS`.
-    Empty for an output that cannot be looked into."""
+    """What is wrong with an output; empty for one that cannot be looked into."""
 
     sentence: str = ""
+    """Without a full stop."""
     strip: tuple[int, ...] = ()
+    """Wrong elements by cell along the flattened output."""
     histogram: tuple[int, ...] = ()
+    """Wrong elements that were looked at, by their ulp error in the bins of :data:`ascend_opcli.model.ULP_BINS`."""
 
 
-def diagnose(
-    output: str,
-    got: np.ndarray,
-    golden: np.ndarray,
-    *,
-    dtype: str,
-    choice: StandardChoice,
-    inputs: Mapping[str, np.ndarray] | None = None,
-    ambiguous: tuple[np.ndarray, np.ndarray] | None = None,
-    written: np.ndarray | None = None,
-    operator: Operator | None = None,
-    call: Call | None = None,
-    earlier: Sequence[Left] = (),
-    failing: np.ndarray | None = None,
-) -> Diagnosis:
+def diagnose(comparison: Comparison, choice: StandardChoice, failing: np.ndarray | None = None) -> Diagnosis:
     """What is wrong with an output that failed under ``choice``. Never raises.
 
-    Arguments as for :func:`ascend_opcli.verification.judge.judge_output`; with ``operator`` and ``call`` the
-    reference is tried again with one thing misread. ``earlier`` is what calls before left in the output of the
-    same name and dtype, newest first. ``failing`` are the flat places, ascending, of all the elements that fail
-    the rule of ``choice``, where the judge has kept them: they need not be looked for again.
+    With an operator and a call the reference is tried again with one thing misread. ``failing`` are the flat places,
+    ascending, of all the elements that fail the rule of ``choice``, where the judge has kept them: they need not be
+    looked for again.
     """
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            if got.shape != golden.shape or got.size == 0:
+            if comparison.got.shape != comparison.golden.shape or comparison.got.size == 0:
                 return Diagnosis()
-            name = dtype_of(dtype).name
-            standard = _by_element(choice, name)
-            if failing is not None and len(failing) and standard == make(choice, name):
-                found = from_places(failing, got.size)
+            asked, standard = make(choice, comparison.dtype), _by_element(choice, comparison.dtype)
+            comparison = comparison.under(asked)
+            if failing is not None and len(failing) and standard == asked:
+                places = from_places(failing, comparison.got.size)
             else:
-                found = find_wrong(got, golden, name, standard, ambiguous=ambiguous, written=written)
-            if found.count == 0:
+                places = find_wrong(comparison, standard)
+            if places.count == 0:
                 return Diagnosis()
-            evidence = Evidence(
-                output,
-                name,
-                got,
-                golden,
-                standard,
-                found,
-                written,
-                inputs or {},
-                operator,
-                call,
-                tuple(earlier),
-            )
-            strip = tuple(int(n) for n in found.strip)
+            evidence = Evidence(comparison, standard, places)
+            strip = tuple(int(n) for n in places.strip)
             return Diagnosis(_sentence(evidence), strip, _histogram(evidence))
     except Exception:  # a report without a diagnosis is better than none
         return Diagnosis()

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from ascend_opcli.model import Attribute, Call, Tensor
-from ascend_opcli.operators.operator import Operator
+from ascend_opcli.model import Attribute, BoundArgument, Tensor
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import float_format, part, round_to, spacing, widen
 from ascend_opcli.tensors.flat import spread, take
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.compare.elements import figures
+from ascend_opcli.verification.compare.elements import failing, figures
+from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.diagnosis.finding import percent
 from ascend_opcli.verification.diagnosis.rerun import Rerun
 from ascend_opcli.verification.diagnosis.scan import Wrong
-from ascend_opcli.verification.earlier_outputs import Left
 from ascend_opcli.verification.standards.named import Standard
 from ascend_opcli.verification.weak_answers import sample
 
@@ -41,31 +40,29 @@ _ALIKE = {
 
 @dataclass
 class Evidence:
-    """A failed output. ``output`` is its name, a member of a list as ``out[0]``.
+    """A failed output, ``standard`` being a rule for its elements and ``places`` the wrong ones.
 
-    Rules look at the elements at the flat places ``at``, ascending: a sample of the wrong ones, marked by
-    ``wrong``, and a sample of all. ``written`` is False where the output still holds its poison;
-    ``earlier`` is what calls before left in the output of the same name and dtype, newest
-    first.
+    Rules look at the elements at the flat places ``at``, ascending: a sample of the wrong ones, marked by ``wrong``,
+    and a sample of all.
     """
 
-    output: str
-    dtype: str
-    got: np.ndarray
-    golden: np.ndarray
+    comparison: Comparison
     standard: Standard
     places: Wrong
-    written: np.ndarray | None = None
-    inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
-    operator: Operator | None = None
-    call: Call | None = None
-    earlier: tuple[Left, ...] = ()
 
     # --- the elements that are looked at ------------------------------------------------------------------------
 
-    @cached_property
+    @property
+    def dtype(self) -> str:
+        return self.comparison.dtype
+
+    @property
+    def golden(self) -> np.ndarray:
+        return self.comparison.golden
+
+    @property
     def shape(self) -> tuple[int, ...]:
-        return self.got.shape
+        return self.golden.shape
 
     @cached_property
     def at(self) -> np.ndarray:
@@ -76,16 +73,16 @@ class Evidence:
         """Which of the elements looked at are wrong. Of those not listed, by what the standard says of them."""
         if self.places.all_listed:
             return np.isin(self.at, self.places.listed, assume_unique=True)
-        found = figures(self.raw, take(self.golden, self.at), self.dtype, self.standard)
-        bad = found.outside | found.beyond
-        if self.written is not None:
-            bad |= ~take(self.written, self.at)
-        return bad if bad.any() else ~found.exact
+        found = self.raw, take(self.golden, self.at), self.dtype, self.standard
+        bad = failing(*found)
+        if self.comparison.written is not None:
+            bad |= ~take(self.comparison.written, self.at)
+        return bad if bad.any() else ~figures(*found).exact
 
     @cached_property
     def raw(self) -> np.ndarray:
         """The outputs, in their dtype."""
-        return take(self.got, self.at)
+        return take(self.comparison.got, self.at)
 
     @cached_property
     def x(self) -> np.ndarray:
@@ -138,7 +135,7 @@ class Evidence:
     def inputs_at(self) -> dict[str, np.ndarray]:
         """The inputs at the elements looked at, in their dtypes, where they broadcast to the output's shape."""
         found = {}
-        for name, values in self.inputs.items():
+        for name, values in self.comparison.inputs.items():
             try:
                 found[name] = take(spread(values, self.shape), self.at)
             except ValueError:
@@ -150,19 +147,27 @@ class Evidence:
     @cached_property
     def rerun(self) -> Rerun | None:
         """The operator's reference with something changed; None where there is none."""
-        if self.operator is None or self.call is None or self.operator.reference is None:
+        operator, call = self.comparison.operator, self.comparison.call
+        if operator is None or call is None or operator.reference is None:
             return None
-        return Rerun(self.operator, self.call, self.output, self.shape, self.at)
+        return Rerun(operator, call, self.comparison.name, self.shape, self.at)
+
+    @cached_property
+    def defaults(self) -> Mapping[str, object]:
+        """The operator's attributes that a case may leave out."""
+        return self.comparison.operator.defaults if self.comparison.operator is not None else {}
 
     @cached_property
     def attributes(self) -> dict[str, Attribute]:
-        arguments = self.call.arguments if self.call is not None else {}
-        return {n: a for n, a in arguments.items() if isinstance(a, Attribute)}
+        return {n: a for n, a in self._arguments.items() if isinstance(a, Attribute)}
 
     @cached_property
     def tensors(self) -> dict[str, Tensor]:
-        arguments = self.call.arguments if self.call is not None else {}
-        return {n: a for n, a in arguments.items() if isinstance(a, Tensor)}
+        return {n: a for n, a in self._arguments.items() if isinstance(a, Tensor)}
+
+    @property
+    def _arguments(self) -> Mapping[str, BoundArgument]:
+        return self.comparison.call.arguments if self.comparison.call is not None else {}
 
     def array(self, name: str) -> np.ndarray:
         """An input's view."""
@@ -191,8 +196,8 @@ class Evidence:
         right = ~self.wrong
         if not right.any():
             return True
-        found = figures(self.raw[right], other[right], self.dtype, self.standard)
-        return float(np.mean(found.outside | found.beyond)) <= 1 - NEARLY_ALL
+        bad = failing(self.raw[right], other[right], self.dtype, self.standard)
+        return float(np.mean(bad)) <= 1 - NEARLY_ALL
 
     def all_wrong(self, share: float = 1.0) -> str:
         """``all 4,096 wrong elements``; with a share, ``97 % of the 4,096 wrong elements``. A sample is called one."""

@@ -53,10 +53,9 @@ def attribute_ignored(e: Evidence) -> Finding | None:
 
 
 def _defaults(e: Evidence) -> Iterator[Change]:
-    defaults = e.operator.defaults if e.operator is not None else {}
     for name, bound in e.attributes.items():
-        if name in defaults and not _same(defaults[name], bound.value):
-            default = defaults[name]
+        if name in e.defaults and not _same(e.defaults[name], bound.value):
+            default: Any = e.defaults[name]
             text = (
                 f"got is what {name} = {_value(default)}, its default, gives:"
                 f" {name} = {_value(bound.value)} looks ignored"
@@ -73,14 +72,14 @@ def _misread(e: Evidence) -> Iterator[Change]:
     for name, bound in e.attributes.items():
         said = _value(bound.value)
         if isinstance(bound.value, bool):
-            if e.operator is not None and _same(e.operator.defaults.get(name), not bound.value):
+            if _same(e.defaults.get(name), not bound.value):
                 continue  # that is the default
             text = f"got is what {name} = {_value(not bound.value)} gives, not {said}"
             yield text, {"attributes": {name: Attribute(not bound.value, bound.dtype)}}
             continue
         if not isinstance(bound.value, (int, float)):
             continue
-        seen: list[object] = [bound.value, (e.operator.defaults if e.operator else {}).get(name)]
+        seen: list[object] = [bound.value, e.defaults.get(name)]
         for value, how in _variants(bound.value, [t.spec.dtype for t in e.tensors.values()]):
             if any(_same(value, s) for s in seen):
                 continue

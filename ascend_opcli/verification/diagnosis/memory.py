@@ -23,12 +23,13 @@ PROBES = 6
 
 def not_written(e: Evidence) -> Finding | None:
     """Elements that the device path saw to be untouched."""
-    if e.written is None:
+    written = e.comparison.written
+    if written is None:
         return None
-    share = e.share(~take(e.written, e.at))
+    share = e.share(~take(written, e.at))
     if share < NEARLY_ALL:
         return None
-    if e.written.any():
+    if written.any():
         return Finding("the kernel did not write {these}", share)
     return Finding("the kernel wrote nothing: the whole output is as it was before the call", complete=True)
 
@@ -64,7 +65,7 @@ def earlier_call(e: Evidence) -> Finding | None:
     Right: much nearer to its own golden than to this one's. A call that was wrong in the same way, or had the same
     golden, has left nothing.
     """
-    for back, left in enumerate(e.earlier, 1):
+    for back, left in enumerate(e.comparison.earlier, 1):
         there = e.at < left.output.size
         old, own = (np.full(len(e.at), np.nan, e.x.dtype) for _ in range(2))
         old[there] = wide(take(left.output, e.at[there]))
@@ -74,7 +75,7 @@ def earlier_call(e: Evidence) -> Finding | None:
         share = e.share(told)
         if share >= NEARLY_ALL and (e.places.count < 4 or len(np.unique(e.x[told & e.wrong])) > 3):
             call = "the previous call" if back == 1 else f"an earlier call ({back} calls before)"
-            return Finding(f"got is what {call} left in {e.output}, in {{these}}: stale", share)
+            return Finding(f"got is what {call} left in {e.comparison.name}, in {{these}}: stale", share)
     return None
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from ascend_opcli.tensors.dtypes import dtype as dtype_of
-from ascend_opcli.tensors.dtypes import float_format, round_to, widen
 from ascend_opcli.tensors.flat import Flat
-from ascend_opcli.verification.compare.elements import figures, wide_golden
+from ascend_opcli.verification.compare.elements import failing, figures
+from ascend_opcli.verification.comparison import Comparison, Places
 from ascend_opcli.verification.standards.named import Standard
 
 BLOCK = 1 << 15
@@ -47,20 +47,11 @@ class Wrong:
         return len(self.listed) == self.count
 
 
-def find_wrong(
-    got: np.ndarray,
-    golden: np.ndarray,
-    dtype: str,
-    standard: Standard,
-    *,
-    ambiguous: tuple[np.ndarray, np.ndarray] | None = None,
-    written: np.ndarray | None = None,
-) -> Wrong:
+def find_wrong(comparison: Comparison, standard: Standard) -> Wrong:
     """The elements that break the standard. Where none does (a mean is too large), those that are not exact."""
-    test = _test(dtype, standard)
-    wrong = _walk(got, golden, ambiguous, written, test, dtype, standard)
-    if wrong.count == 0 and got.size:
-        wrong = _walk(got, golden, None, written, _inexact(dtype, standard), dtype, standard)
+    wrong = _walk(comparison, standard, failing)
+    if wrong.count == 0 and comparison.got.size:
+        wrong = _walk(dataclasses.replace(comparison, ambiguous=None), standard, _inexact)
     return wrong
 
 
@@ -72,24 +63,20 @@ def from_places(places: np.ndarray, total: int) -> Wrong:
     return Wrong(total, len(places), first, last, places, _thinned(places, SAMPLED), strip)
 
 
-Test = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""The places in a block of outputs and goldens that are wrong."""
+Test = Callable[[np.ndarray, np.ndarray, str, Standard], np.ndarray]
+"""Which elements of a block of outputs and goldens are wrong, as :func:`.failing` tells it."""
 
 
-def _walk(
-    got: np.ndarray,
-    golden: np.ndarray,
-    ambiguous: tuple[np.ndarray, np.ndarray] | None,
-    written: np.ndarray | None,
-    test: Test,
-    dtype: str,
-    standard: Standard,
-) -> Wrong:
-    total = got.size
+def _inexact(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard) -> np.ndarray:
+    return ~figures(got, golden, dtype, standard).exact
+
+
+def _walk(comparison: Comparison, standard: Standard, test: Test) -> Wrong:
+    total, written = comparison.got.size, comparison.written
     cells = max(1, min(CELLS, total))
-    x, y = Flat(got, BLOCK), Flat(golden, BLOCK)
+    x, y = Flat(comparison.got, BLOCK), Flat(comparison.golden, BLOCK)
     marks = None if written is None else Flat(written, BLOCK)
-    others = None if ambiguous is None else _sorted(ambiguous)
+    others = None if comparison.ambiguous is None else _sorted(comparison.ambiguous)
     strip = np.zeros(cells, np.int64)
     listed: list[np.ndarray] = []
     spread: list[np.ndarray] = []
@@ -98,9 +85,9 @@ def _walk(
     for start in range(0, total, BLOCK):
         stop = min(start + BLOCK, total)
         values, wanted = x.block(start, stop), y.block(start, stop)
-        places = test(values, wanted)
+        places = np.flatnonzero(test(values, wanted, comparison.dtype, standard))
         if others is not None and len(places):
-            places = _without_either(places, start, values, others, dtype, standard)
+            places = _without_ambiguous(places, start, values, others, comparison.dtype, standard)
         if marks is not None:
             unwritten = np.flatnonzero(~marks.block(start, stop))
             places = np.union1d(places, unwritten) if len(unwritten) else places
@@ -130,16 +117,16 @@ def _thinned(places: np.ndarray, most: int) -> np.ndarray:
     return places[np.unique((starts[:, None] + np.arange(run)).reshape(-1))]
 
 
-def _sorted(ambiguous: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def _sorted(ambiguous: Places) -> Places:
     order = np.argsort(ambiguous[0], kind="stable")
     return np.asarray(ambiguous[0])[order], np.asarray(ambiguous[1])[order]
 
 
-def _without_either(
+def _without_ambiguous(
     places: np.ndarray,
     start: int,
     values: np.ndarray,
-    others: tuple[np.ndarray, np.ndarray],
+    others: Places,
     dtype: str,
     standard: Standard,
 ) -> np.ndarray:
@@ -148,56 +135,5 @@ def _without_either(
     shared = np.flatnonzero(others[0][at] == places + start) if len(others[0]) else places[:0]
     if not len(shared):
         return places
-    found = figures(values[places[shared]], others[1][at[shared]], dtype, standard)
-    fine = ~(found.outside | found.beyond)
-    return np.delete(places, shared[fine])
-
-
-def _test(dtype: str, standard: Standard) -> Test:
-    kind = dtype_of(dtype).kind
-    if kind == "float" and not standard.equality:
-        return _float_distance(dtype, standard)
-    if kind in ("float", "complex"):
-        return lambda values, wanted: _by_figures(values, wanted, dtype, standard)
-    return lambda values, wanted: _integers(values, wanted, dtype, standard)
-
-
-def _inexact(dtype: str, standard: Standard) -> Test:
-    return lambda values, wanted: np.flatnonzero(~figures(values, wanted, dtype, standard).exact)
-
-
-def _by_figures(values: np.ndarray, wanted: np.ndarray, dtype: str, standard: Standard) -> np.ndarray:
-    found = figures(values, wanted, dtype, standard)
-    return np.flatnonzero(found.outside | found.beyond)
-
-
-def _integers(values: np.ndarray, wanted: np.ndarray, dtype: str, standard: Standard) -> np.ndarray:
-    places = np.flatnonzero((values != round_to(wanted, dtype)) | (wanted != wanted))
-    bad: np.ndarray = places[_by_figures(values[places], wanted[places], dtype, standard)]
-    return bad
-
-
-def _float_distance(dtype: str, standard: Standard) -> Test:
-    """Ordinary numbers by their distance; NaN, Inf and what is near it by the plain definition."""
-    ordinary = float_format(dtype).largest / 2
-
-    def test(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        x = widen(values, np.float64)
-        y = wide_golden(wanted, dtype)[:, 0].astype(np.float64, copy=False)
-        error, size = np.abs(x - y), np.abs(y)
-        allowed = standard.tolerance(size)
-        hard = standard.hard_limit(size)
-        if hard is not None:
-            allowed = np.minimum(allowed, hard)
-        fine = (error < allowed) if standard.strict else (error <= allowed)
-        suspect = np.flatnonzero(~fine | ~(size < ordinary))
-        if not len(suspect):
-            return suspect
-        sure = size[suspect] < ordinary
-        doubtful = suspect[~sure]
-        if len(doubtful):
-            bad = doubtful[_by_figures(values[doubtful], wanted[doubtful], dtype, standard)]
-            suspect = np.sort(np.concatenate((suspect[sure], bad)))
-        return suspect
-
-    return test
+    bad = failing(values[places[shared]], others[1][at[shared]], dtype, standard)
+    return np.delete(places, shared[~bad])

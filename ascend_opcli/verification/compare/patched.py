@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.tensors.dtypes import numpy_dtype, round_to
-from ascend_opcli.tensors.flat import CHUNK, Flat, Streamed, native, take
-
-__all__ = ["Flat", "Patched", "native", "rounded", "take"]
+from ascend_opcli.tensors.flat import CHUNK, Flat, Streamed, native
 
 _WHOLE = 1 << 20
 """Elements up to which a golden is rounded at once."""
