@@ -19,7 +19,7 @@ from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import name_of
 from ascend_opcli.tensors.saved import of_tensor
 from ascend_opcli.verification.comparison import Comparison
-from ascend_opcli.verification.saved import compare
+from ascend_opcli.verification.saved_tensors import compare
 from ascend_opcli.verification.standards import named
 
 ORIGIN = "argument standard"

@@ -40,7 +40,7 @@ def compare(
 ) -> None:
     """Judge two saved tensors as the output of an operator and its golden."""
     from ascend_opcli.reporting import compare as report_of
-    from ascend_opcli.verification.saved import compare_saved
+    from ascend_opcli.verification.saved_tensors import compare_saved
     from ascend_opcli.verification.standards import named
 
     every = standard == named.ALL

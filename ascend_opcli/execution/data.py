@@ -21,7 +21,7 @@ from ascend_opcli.reference.evaluate import golden
 from ascend_opcli.reference.fitting import ReferenceFailure
 from ascend_opcli.reference.resolve import operator_of
 from ascend_opcli.tensors import exchange
-from ascend_opcli.verification.rows import expected_values
+from ascend_opcli.verification.pairings import expected_values
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from ascend_opcli.execution.target import Wanted, installed_cann, installed_head
 from ascend_opcli.execution.written import Given
 from ascend_opcli.model import Case, Result
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
-from ascend_opcli.verification.earlier_outputs import Earlier
+from ascend_opcli.verification.earlier_outputs import EarlierOutputs
 from ascend_opcli.verification.standards.choice import check_for
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Run:
     executor: Executor
     product: str
     settings: Settings
-    earlier: Earlier = dataclasses.field(default_factory=Earlier)
+    earlier: EarlierOutputs = dataclasses.field(default_factory=EarlierOutputs)
     given: Given = dataclasses.field(default_factory=Given)
 
     def results(self) -> Iterator[Result]:

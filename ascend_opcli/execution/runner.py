@@ -29,7 +29,7 @@ from ascend_opcli.reference.evaluate import Golden, golden
 from ascend_opcli.reference.fitting import ReferenceFailure, UndefinedResult
 from ascend_opcli.reference.heard import heard
 from ascend_opcli.reference.resolve import operator_of
-from ascend_opcli.verification.earlier_outputs import Earlier
+from ascend_opcli.verification.earlier_outputs import EarlierOutputs
 from ascend_opcli.verification.verdict import apply_known_issue, judge_outputs, judge_status
 
 
@@ -84,7 +84,7 @@ def run_cases(
     Each result is complete when it is yielded. Raises UsageError where the inputs are not those that
     ``inputs_sha256`` names.
     """
-    earlier, given = Earlier(), Given()
+    earlier, given = EarlierOutputs(), Given()
     for case in cases:
         yield run_case(case, settings, executor or Host(), earlier, given)
 
@@ -93,7 +93,7 @@ def run_case(
     case: Case,
     settings: Settings,
     executor: Executor,
-    earlier: Earlier | None = None,
+    earlier: EarlierOutputs | None = None,
     given: Given | None = None,
 ) -> Result:
     """Run and judge one case. ``earlier`` holds the outputs of the calls before it, and then its own.
@@ -188,7 +188,7 @@ _Made = tuple[Operator, Call, Outcome, "Golden | None"]
 
 
 def _run(
-    case: Case, settings: Settings, executor: Executor, blank: Result, earlier: Earlier | None
+    case: Case, settings: Settings, executor: Executor, blank: Result, earlier: EarlierOutputs | None
 ) -> tuple[Result, _Made | None]:
     try:
         operator = operator_of(case, allow_code=settings.allow_code)

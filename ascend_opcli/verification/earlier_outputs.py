@@ -30,7 +30,7 @@ class EarlierOutput:
     golden: np.ndarray
 
 
-class Earlier:
+class EarlierOutputs:
     """Nothing is copied: an output lives on until newer ones take its place. At most 128 MB in all."""
 
     def __init__(self) -> None:

@@ -13,10 +13,10 @@ from ascend_opcli.verification.compare.elements import figures
 from ascend_opcli.verification.compare.metrics import Metrics
 from ascend_opcli.verification.compare.whole_output import judged
 from ascend_opcli.verification.comparison import Comparison
+from ascend_opcli.verification.failed_criteria import reason
 from ascend_opcli.verification.standards.choice import of_class
 from ascend_opcli.verification.standards.named import SELECTS, STANDARDS, Standard, covers, make
 from ascend_opcli.verification.weak_answers import weak_answers
-from ascend_opcli.verification.wording import reason
 
 
 def judge(comparison: Comparison, choice: StandardChoice, *, threads: int | None = None) -> OutputReport:

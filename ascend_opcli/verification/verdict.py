@@ -32,13 +32,13 @@ from ascend_opcli.tensors.dtypes import spacing
 from ascend_opcli.tensors.flat import Streamed, take
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.comparison import Comparison
-from ascend_opcli.verification.earlier_outputs import Earlier, EarlierOutput
-from ascend_opcli.verification.ends import Ends
+from ascend_opcli.verification.earlier_outputs import EarlierOutput, EarlierOutputs
 from ascend_opcli.verification.judge import judge, judge_and_locate, noise_floor, side_by_side
+from ascend_opcli.verification.omitted_ends import OmittedEnds
 from ascend_opcli.verification.overflow import together
-from ascend_opcli.verification.rows import ARRAYS, Left, Row, rows
+from ascend_opcli.verification.pairings import ARRAYS, Pairing, Unjudged, pairings
+from ascend_opcli.verification.rounding_steps import with_steps
 from ascend_opcli.verification.standards.named import SELECTS, make
-from ascend_opcli.verification.steps import with_steps
 from ascend_opcli.verification.third_party import ThirdParty
 
 SUCCESS = ExpectedStatus(codes.SUCCESS, Phase.ONE)
@@ -98,7 +98,7 @@ def judge_outputs(
     *,
     override: StandardChoice | None = None,
     all_standards: bool = False,
-    earlier: Earlier | None = None,
+    earlier: EarlierOutputs | None = None,
     third_party: str | None = None,
 ) -> Verdict:
     """The verdict over the outputs of a successful call.
@@ -109,7 +109,7 @@ def judge_outputs(
     one, which a failed output may repeat. ``third_party`` is the folder where the dual standard finds its
     third-party results.
     """
-    asked, left = rows(case, operator, call, outcome, golden, override)
+    asked, left = pairings(case, operator, call, outcome, golden, override)
     outputs = _Outputs(case, operator, call, outcome, golden, third_party, earlier)
     reports = [outputs.report(row, all_standards=all_standards) for row in asked]
     told = (*golden.divergences, *golden.remarks) if golden is not None else ()
@@ -154,17 +154,17 @@ class _Outputs:
         outcome: Outcome,
         golden: Golden | None,
         folder: str | None,
-        earlier: Earlier | None,
+        earlier: EarlierOutputs | None,
     ) -> None:
         self._case, self._operator, self._call, self._outcome = case, operator, call, outcome
         self._golden, self._folder, self._earlier = golden, folder, earlier
-        self._ends = Ends(operator, call, dict(golden.outputs) if golden is not None else {})
+        self._ends = OmittedEnds(operator, call, dict(golden.outputs) if golden is not None else {})
         self._inputs = {name: view(t) for name, t in call.arguments.items() if isinstance(t, Tensor)}
         self.third = ThirdParty(case, operator, call, outcome)
         self.warnings: list[str] = []
         self.doubts: list[str] = []
 
-    def report(self, row: Row, *, all_standards: bool) -> OutputReport:
+    def report(self, row: Pairing, *, all_standards: bool) -> OutputReport:
         """One output judged, compared with every standard where that is asked for, and explained where it failed."""
         choice = third_party_of(row.choice, self._folder)
         comparison = self._comparison(row, choice)
@@ -202,7 +202,7 @@ class _Outputs:
         branches = self._golden.branches if self._golden is not None else {}
         return replace(report, branches=tuple(Branch(n, c) for n, c in branches.items()))
 
-    def _comparison(self, row: Row, choice: StandardChoice) -> Comparison:
+    def _comparison(self, row: Pairing, choice: StandardChoice) -> Comparison:
         of_all = self._golden is not None and self._operator.ambiguous_output in (None, row.output)
         earlier: tuple[EarlierOutput, ...] = ()
         if self._earlier is not None and not row.made:
@@ -224,7 +224,7 @@ class _Outputs:
             earlier=earlier,
         )
 
-    def _side_by_side(self, row: Row, comparison: Comparison) -> tuple[Alternative, ...]:
+    def _side_by_side(self, row: Pairing, comparison: Comparison) -> tuple[Alternative, ...]:
         third = None
         if self._folder is None and not row.says:
             third = self.third.host(row.output)
@@ -241,7 +241,7 @@ class _Outputs:
     def _explained(
         self,
         report: OutputReport,
-        row: Row,
+        row: Pairing,
         comparison: Comparison,
         choice: StandardChoice,
         failing: np.ndarray | None,
@@ -287,7 +287,7 @@ class _Outputs:
         return noise_floor(replace(comparison, got=own, ambiguous=None, written=None), choice)
 
 
-def _left_out(left: Left) -> list[str]:
+def _left_out(left: Unjudged) -> list[str]:
     """Why outputs were not judged, a phrase each."""
     why = []
     if left.unknown:

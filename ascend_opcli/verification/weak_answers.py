@@ -14,8 +14,8 @@ from ascend_opcli.verification.compare.elements import failing, figures, wide_go
 from ascend_opcli.verification.compare.metrics import Metrics, measure
 from ascend_opcli.verification.compare.whole_output import judged, strange_goldens
 from ascend_opcli.verification.comparison import Comparison
+from ascend_opcli.verification.failed_criteria import failures
 from ascend_opcli.verification.standards.named import Standard
-from ascend_opcli.verification.wording import failures
 
 TRUSTED_FROM = 8
 """An output with fewer elements is not asked which wrong answers would pass: too many would, by chance."""

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ascend_opcli.verification.saved import compare_saved
+from ascend_opcli.verification.saved_tensors import compare_saved
 from tests.conftest import ROOT, Opcli
 
 BF16 = np.dtype(ml_dtypes.bfloat16)

@@ -35,7 +35,7 @@ from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.diagnosis import diagnose
 from ascend_opcli.verification.diagnosis import table as rules
 from ascend_opcli.verification.diagnosis.diagnose import NO_PATTERN, Diagnosis
-from ascend_opcli.verification.earlier_outputs import Earlier, EarlierOutput
+from ascend_opcli.verification.earlier_outputs import EarlierOutput, EarlierOutputs
 from ascend_opcli.verification.judge import judge_and_locate
 from ascend_opcli.verification.standards.named import parse
 
@@ -307,12 +307,12 @@ def test_another_explanation_goes_before_a_stale_one() -> None:
         assert words in said(old, wanted, earlier=(EarlierOutput(old, factor * wanted),))
 
 
-def kept(earlier: Earlier, operator: str, array: np.ndarray) -> None:
+def kept(earlier: EarlierOutputs, operator: str, array: np.ndarray) -> None:
     earlier.add(operator, Outcome("host", outputs={"out": array}), {"out": array})
 
 
 def test_only_so_many_small_outputs_of_earlier_calls_are_kept() -> None:
-    earlier, made = Earlier(), [np.full(4, n, np.float32) for n in range(5)]
+    earlier, made = EarlierOutputs(), [np.full(4, n, np.float32) for n in range(5)]
     for array in made:
         kept(earlier, "aclnnA", array)
     found = earlier.outputs("aclnnA", "out", "float32")
@@ -326,7 +326,7 @@ def test_only_so_many_small_outputs_of_earlier_calls_are_kept() -> None:
 
 
 def test_an_output_whose_golden_is_not_known_is_not_kept() -> None:
-    earlier, outcome = Earlier(), Outcome("host", outputs={"out": np.ones(4, np.float32)})
+    earlier, outcome = EarlierOutputs(), Outcome("host", outputs={"out": np.ones(4, np.float32)})
     for goldens in ({}, {"out": None}, {"out": np.ones(5)}, {"out": np.ones(1 << 18)}):
         earlier.add("aclnnA", outcome, goldens)
     assert earlier.outputs("aclnnA", "out", "float32") == ()

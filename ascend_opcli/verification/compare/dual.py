@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ascend_opcli.verification.compare.blocks import wide_blocks
 from ascend_opcli.verification.compare.scaled import Scaled, add_squares
+from ascend_opcli.verification.compare.wide_blocks import wide_blocks
 from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.standards.rule import Standard, share_of
 

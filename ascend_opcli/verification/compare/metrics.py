@@ -13,10 +13,10 @@ from ascend_opcli.model import Census
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import part
 from ascend_opcli.tensors.flat import Flat
+from ascend_opcli.verification.compare.equality_scan import EqualScan
+from ascend_opcli.verification.compare.float_scan import BLOCK_BYTES, FloatScan, scratch_dtype
 from ascend_opcli.verification.compare.half_precision import NARROW_BLOCK
 from ascend_opcli.verification.compare.patched import Patched
-from ascend_opcli.verification.compare.scan import BLOCK_BYTES, FloatScan, scratch_dtype
-from ascend_opcli.verification.compare.scan_equal import EqualScan
 from ascend_opcli.verification.compare.tally import Bad, Tally
 from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.standards.named import Standard

@@ -16,16 +16,16 @@ from ascend_opcli.model import Census
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import part, round_to, widen
 from ascend_opcli.tensors.flat import Flat, take
-from ascend_opcli.verification.compare.blocks import BLOCK, expected, wide_blocks
 from ascend_opcli.verification.compare.dual import dual
 from ascend_opcli.verification.compare.elements import split
 from ascend_opcli.verification.compare.kolmogorov import critical, distance
 from ascend_opcli.verification.compare.metrics import Metrics, measure
 from ascend_opcli.verification.compare.patched import Patched
 from ascend_opcli.verification.compare.scaled import Scaled, add_products, apart
+from ascend_opcli.verification.compare.wide_blocks import BLOCK, expected, wide_blocks
 from ascend_opcli.verification.comparison import Comparison
+from ascend_opcli.verification.failed_criteria import failures
 from ascend_opcli.verification.standards.rule import Standard, number, share_of
-from ascend_opcli.verification.wording import failures
 
 
 @dataclass(frozen=True, slots=True)

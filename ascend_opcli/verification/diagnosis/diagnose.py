@@ -11,9 +11,9 @@ import numpy as np
 from ascend_opcli.model import ULP_BINS, StandardChoice
 from ascend_opcli.verification.comparison import Comparison
 from ascend_opcli.verification.diagnosis.evidence import Evidence
-from ascend_opcli.verification.diagnosis.finding import Finding
-from ascend_opcli.verification.diagnosis.scan import find_wrong, from_places
+from ascend_opcli.verification.diagnosis.explanation import Explanation
 from ascend_opcli.verification.diagnosis.table import AT_LEAST, BY_INPUT, WHAT, WHERE, Rule
+from ascend_opcli.verification.diagnosis.wrong_elements import find_wrong, from_places
 from ascend_opcli.verification.standards.named import default_for, make
 from ascend_opcli.verification.standards.rule import Standard
 
@@ -96,12 +96,12 @@ def _sentence(evidence: Evidence) -> str:
     return f"{where.text}: {what.text.replace('{these}', them)}"
 
 
-def _what(evidence: Evidence) -> Finding | None:
+def _what(evidence: Evidence) -> Explanation | None:
     """The first rule that explains every wrong element, else the one that explains most.
 
     Where a few wrong elements fit a guess by chance, the next guess that fits is said beside it.
     """
-    best: Finding | None = None
+    best: Explanation | None = None
     for found in _findings(WHAT, evidence):
         if found.share == 1.0:
             if best is not None and best.share == 1.0:
@@ -117,11 +117,11 @@ def _what(evidence: Evidence) -> Finding | None:
     return best or next(_findings(AT_LEAST, evidence), None)
 
 
-def _where(evidence: Evidence, what: Finding | None) -> Finding | None:
+def _where(evidence: Evidence, what: Explanation | None) -> Explanation | None:
     """The first rule whose place holds little else, else the one whose place holds least else."""
     if evidence.places.count >= EVERYWHERE * evidence.places.total:
         return None
-    best: Finding | None = None
+    best: Explanation | None = None
     for found in _findings(BY_INPUT if what is not None and what.placed else WHERE, evidence):
         if found.precise >= 0.9:
             return found
@@ -130,7 +130,7 @@ def _where(evidence: Evidence, what: Finding | None) -> Finding | None:
     return best
 
 
-def _findings(rules: Sequence[Rule], evidence: Evidence) -> Iterator[Finding]:
+def _findings(rules: Sequence[Rule], evidence: Evidence) -> Iterator[Explanation]:
     for rule in rules:
         try:
             found = rule(evidence)

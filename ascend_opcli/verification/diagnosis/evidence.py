@@ -15,9 +15,9 @@ from ascend_opcli.tensors.flat import spread, take
 from ascend_opcli.tensors.layout import view
 from ascend_opcli.verification.compare.elements import failing, figures
 from ascend_opcli.verification.comparison import Comparison
-from ascend_opcli.verification.diagnosis.finding import percent
+from ascend_opcli.verification.diagnosis.explanation import percent
 from ascend_opcli.verification.diagnosis.rerun import Rerun
-from ascend_opcli.verification.diagnosis.scan import Wrong
+from ascend_opcli.verification.diagnosis.wrong_elements import WrongElements
 from ascend_opcli.verification.standards.named import Standard
 from ascend_opcli.verification.weak_answers import sample
 
@@ -48,7 +48,7 @@ class Evidence:
 
     comparison: Comparison
     standard: Standard
-    places: Wrong
+    places: WrongElements
 
     # --- the elements that are looked at ------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from ascend_opcli.model import Attribute, Tensor
 from ascend_opcli.tensors.dtypes import DTYPES, float_format, round_to, widen
 from ascend_opcli.tensors.layout import is_contiguous, needed_storage, view
 from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence
-from ascend_opcli.verification.diagnosis.finding import Finding, number
+from ascend_opcli.verification.diagnosis.explanation import Explanation, number
 
 WHOLE = 1 << 22
 """Most elements of an input that is laid out anew."""
@@ -26,11 +26,11 @@ Change = tuple[str, Mapping[str, Any]]
 """What it would mean, and the changes to the run that would give it."""
 
 
-def _best(e: Evidence, changes: Iterator[Change]) -> Finding | None:
+def _best(e: Evidence, changes: Iterator[Change]) -> Explanation | None:
     """The change that gives the wrong elements and leaves the right ones as they are."""
     if e.rerun is None:
         return None
-    best: Finding | None = None
+    best: Explanation | None = None
     for text, change in changes:
         with contextlib.suppress(Exception):  # a change that the reference does not take explains nothing
             values = e.rerun.values(**change)
@@ -38,7 +38,7 @@ def _best(e: Evidence, changes: Iterator[Change]) -> Finding | None:
                 break
             share = e.share(e.alike(values))
             if share >= NEARLY_ALL and share > (best.share if best else 0.0) and e.agrees(values):
-                best = Finding(text, share, complete=True, guess=True)
+                best = Explanation(text, share, complete=True, guess=True)
                 if share == 1.0:
                     break
     return best
@@ -47,7 +47,7 @@ def _best(e: Evidence, changes: Iterator[Change]) -> Finding | None:
 # --- attributes ---------------------------------------------------------------------------------------------------
 
 
-def attribute_ignored(e: Evidence) -> Finding | None:
+def attribute_ignored(e: Evidence) -> Explanation | None:
     """An attribute at its default although the case says otherwise."""
     return _best(e, _defaults(e))
 
@@ -63,7 +63,7 @@ def _defaults(e: Evidence) -> Iterator[Change]:
             yield text, {"attributes": {name: Attribute(default, bound.dtype)}}
 
 
-def attribute_misread(e: Evidence) -> Finding | None:
+def attribute_misread(e: Evidence) -> Explanation | None:
     """An attribute at a neutral value, with another sign, or rounded."""
     return _best(e, _misread(e))
 
@@ -115,7 +115,7 @@ def _value(value: object) -> str:
 # --- inputs -------------------------------------------------------------------------------------------------------
 
 
-def input_ignored(e: Evidence) -> Finding | None:
+def input_ignored(e: Evidence) -> Explanation | None:
     """An input read as zeros or ones."""
     return _best(e, _plain_inputs(e))
 
@@ -129,7 +129,7 @@ def _plain_inputs(e: Evidence) -> Iterator[Change]:
             )
 
 
-def inputs_swapped(e: Evidence) -> Finding | None:
+def inputs_swapped(e: Evidence) -> Explanation | None:
     """Two inputs of the same kind in each other's place."""
     return _best(e, _swaps(e))
 
@@ -146,7 +146,7 @@ def _swaps(e: Evidence) -> Iterator[Change]:
         yield f"got is what {a} and {b} give when they are exchanged", change
 
 
-def special_of_input(e: Evidence) -> Finding | None:
+def special_of_input(e: Evidence) -> Explanation | None:
     """NaN, Inf or subnormal numbers of an input replaced on the way in."""
     return _best(e, _specials(e))
 
@@ -184,7 +184,7 @@ def _of(value: float, like: np.ndarray) -> np.ndarray:
 # --- layouts and axes ---------------------------------------------------------------------------------------------
 
 
-def strides_ignored(e: Evidence) -> Finding | None:
+def strides_ignored(e: Evidence) -> Explanation | None:
     """An input's storage read one element after another."""
     return _best(e, _contiguous_reads(e))
 
@@ -215,7 +215,7 @@ def _without_offset(tensor: Tensor) -> Any:
     return dataclasses.replace(tensor.spec, offset=0)
 
 
-def transposed_input(e: Evidence) -> Finding | None:
+def transposed_input(e: Evidence) -> Explanation | None:
     """An input's last two axes exchanged in memory."""
     return _best(e, _transposes(e))
 
@@ -232,7 +232,7 @@ def _transposes(e: Evidence) -> Iterator[Change]:
         yield f"got is what {name} gives when it is read as column-major", {"arrays": {name: back}}
 
 
-def other_axis(e: Evidence) -> Finding | None:
+def other_axis(e: Evidence) -> Explanation | None:
     """A smaller input laid along another axis of the same length, or as flat memory."""
     if e.rerun is None:
         return None
@@ -259,7 +259,7 @@ def _broadcasts(e: Evidence) -> Iterator[Change]:
         yield f"{text}: its broadcast looks ignored", {"arrays": {name: flat}}
 
 
-def _exchanged_axes(e: Evidence) -> Finding | None:
+def _exchanged_axes(e: Evidence) -> Explanation | None:
     """For an operator that is not elementwise: the full tensors with two axes exchanged, and the result back."""
     rerun = e.rerun
     full = [name for name, tensor in e.tensors.items() if tensor.spec.shape == e.shape]
@@ -279,5 +279,5 @@ def _exchanged_axes(e: Evidence) -> Finding | None:
         if share >= NEARLY_ALL and e.agrees(values):
             small = ", ".join(n for n in e.tensors if n not in full and e.tensors[n].spec.count == e.shape[a])
             text = f"got is what axis {a} gives in the place of axis {b}: {small} lie along the wrong axis"
-            return Finding(text, share, complete=True, guess=True)
+            return Explanation(text, share, complete=True, guess=True)
     return None

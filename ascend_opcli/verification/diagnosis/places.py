@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence
-from ascend_opcli.verification.diagnosis.finding import Finding, elements
+from ascend_opcli.verification.diagnosis.explanation import Explanation, elements
 
 BLOCK_BYTES = 32
 """The unit in which Ascend kernels copy."""
@@ -21,17 +21,17 @@ LOOKED_AT = 1 << 16
 """Wrong elements that a period is looked for in."""
 
 
-def single(e: Evidence) -> Finding | None:
+def single(e: Evidence) -> Explanation | None:
     """One wrong element."""
     if e.places.count != 1 or e.places.total == 1:
         return None
     place = e.places.first
     word = {0: "the first", e.places.total - 1: "the last"}.get(place, "one")
     where = f", {e.index(place)}," if len(e.shape) > 1 or word == "one" else ""
-    return Finding(f"only {word} of {elements(e.places.total)}{where} is wrong")
+    return Explanation(f"only {word} of {elements(e.places.total)}{where} is wrong")
 
 
-def one_stretch(e: Evidence) -> Finding | None:
+def one_stretch(e: Evidence) -> Explanation | None:
     """The tail, the head, or one stretch between right elements; where some in it are right, how many."""
     places = e.places
     length = places.last - places.first + 1
@@ -42,7 +42,7 @@ def one_stretch(e: Evidence) -> Finding | None:
     after = places.total - 1 - places.last
     if after <= 0.05 * length:
         length += after
-        return Finding(_tail(e, length), precise=places.count / length)
+        return Explanation(_tail(e, length), precise=places.count / length)
     size = f"{length * e.raw.itemsize:,} bytes"
     if places.first == 0:
         if precise == 1:
@@ -55,7 +55,7 @@ def one_stretch(e: Evidence) -> Finding | None:
                 f"nearly all of the first {length:,} of {elements(places.total)} are wrong"
                 f" ({_some(e, length)}; {size}{multiple(e, length)}), none after them"
             )
-        return Finding(text, precise=precise)
+        return Explanation(text, precise=precise)
     if precise == 1:
         text = (
             f"only elements {places.first:,} to {places.last:,} are wrong"
@@ -66,7 +66,7 @@ def one_stretch(e: Evidence) -> Finding | None:
             f"nearly all of the elements {places.first:,} to {places.last:,} are wrong"
             f" ({_some(e, length)}; {size}{_from(e, places.first)}), none of the others"
         )
-    return Finding(text, precise=precise)
+    return Explanation(text, precise=precise)
 
 
 def _up_to(length: int) -> str:
@@ -148,7 +148,7 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
     return [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
-def one_index(e: Evidence) -> Finding | None:
+def one_index(e: Evidence) -> Explanation | None:
     """A few neighbouring indices of one axis: a column, a row, a channel."""
     listed, best = e.places.listed, (math.inf, "", 0.0)
     if len(e.shape) < 2:
@@ -166,7 +166,7 @@ def one_index(e: Evidence) -> Finding | None:
         if wide <= dim // 2 and precise >= PRECISE and wide / dim < best[0]:
             text = _axis_text(e, axis, low, high, full=len(listed) == count) + _all_of(e, len(listed), count)
             best = wide / dim, text, min(precise, 1.0)
-    return Finding(best[1], precise=best[2]) if best[1] else None
+    return Explanation(best[1], precise=best[2]) if best[1] else None
 
 
 def _between(span: int, period: int, low: int, width: int) -> int:
@@ -209,7 +209,7 @@ def _width(width: int) -> str:
     return "" if width == 1 else f", {width:,} each time"
 
 
-def period(e: Evidence) -> Finding | None:
+def period(e: Evidence) -> Explanation | None:
     """The same offsets after every so many elements: tiles, cores, rows."""
     listed = e.places.listed[:LOOKED_AT]
     if len(listed) < 3:
@@ -232,7 +232,7 @@ def period(e: Evidence) -> Finding | None:
                 f"the errors repeat with a period of {elements(size)}{named},"
                 f" at offset {low:,}{_width(width)}{_all_of(e, len(listed), there)}"
             )
-            return Finding(text, precise=min(precise, 1.0))
+            return Explanation(text, precise=min(precise, 1.0))
     return None
 
 
@@ -248,7 +248,7 @@ def _periods(e: Evidence, listed: np.ndarray) -> Iterator[int]:
     yield from (1 << n for n in range(3, max(3, e.places.total.bit_length())))
 
 
-def from_on(e: Evidence) -> Finding | None:
+def from_on(e: Evidence) -> Explanation | None:
     """Scattered errors, but none before an index far into the output."""
     places = e.places
     right = places.first
@@ -256,7 +256,7 @@ def from_on(e: Evidence) -> Finding | None:
     # By chance, so long a run of right elements would hardly come first.
     if places.count < 32 or right < 0.2 * places.total or right < 16 * after / places.count:
         return None
-    return Finding(
+    return Explanation(
         f"no element before {places.first:,} is wrong, {places.count:,} of the {after:,} from there on are",
         precise=places.count / after,
     )

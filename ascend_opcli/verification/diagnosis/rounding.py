@@ -9,7 +9,7 @@ import numpy as np
 
 from ascend_opcli.tensors.dtypes import DTYPES, float_format, integer_range, numpy_dtype, round_to
 from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence, wide
-from ascend_opcli.verification.diagnosis.finding import Finding
+from ascend_opcli.verification.diagnosis.explanation import Explanation
 
 _NARROWER = {
     "float64": ("float32", "float16", "bfloat16"),
@@ -27,7 +27,7 @@ FEW_ULPS = 64
 """Errors up to this size are said in ulp, whatever made them."""
 
 
-def finer_than_rounding(e: Evidence) -> Finding | None:
+def finer_than_rounding(e: Evidence) -> Explanation | None:
     """Nothing is wrong with the output: the standard allows less than the output's dtype can hold."""
     if not e.is_float:
         return None
@@ -35,10 +35,10 @@ def finer_than_rounding(e: Evidence) -> Finding | None:
     if share < NEARLY_ALL:
         return None
     text = f"got is the golden rounded to {e.dtype} in {{these}}: the standard allows less than that rounding"
-    return Finding(text, share, complete=True)
+    return Explanation(text, share, complete=True)
 
 
-def other_rounding(e: Evidence) -> Finding | None:
+def other_rounding(e: Evidence) -> Explanation | None:
     """Truncation and the like instead of rounding to nearest, ties to even."""
     if not e.is_float or e.dtype == "float64":
         return None
@@ -56,7 +56,7 @@ def other_rounding(e: Evidence) -> Finding | None:
         for text, up in _modes(exact, size - below, above - size, halfway):
             same = e.x == signed * np.where(up, above, below)
             if np.mean(same[told]) >= _CERTAIN and (share := e.share(same & told)) >= NEARLY_ALL:
-                return Finding(
+                return Explanation(
                     f"results are {text} instead of rounded to nearest, ties to even",
                     share,
                     complete=True,
@@ -108,7 +108,7 @@ def _bits(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values.view(f"u{values.itemsize}").astype(np.int64), values
 
 
-def ulps_off(e: Evidence) -> Finding | None:
+def ulps_off(e: Evidence) -> Explanation | None:
     """The same number of steps of the dtype away from the golden, everywhere."""
     if not e.is_float:
         return None
@@ -124,22 +124,24 @@ def ulps_off(e: Evidence) -> Finding | None:
     share = e.share(same)
     if 0 < abs(middle) <= MANY_ULPS and share >= NEARLY_ALL:
         way = "further from" if middle > 0 else "nearer to"
-        return Finding(f"got is {abs(middle):,} ulp {way} zero than the golden, in {{these}}", share)
+        return Explanation(f"got is {abs(middle):,} ulp {way} zero than the golden, in {{these}}", share)
     same = told & (np.abs(steps) == abs(int(np.median(np.abs(steps[chosen])))))
     share = e.share(same)
     many = int(np.median(np.abs(steps[chosen])))
     if 0 < many <= 4 and share >= NEARLY_ALL:
-        return Finding(f"got is {many:,} ulp off the golden, in {{these}}, both ways: rounding noise", share)
+        return Explanation(
+            f"got is {many:,} ulp off the golden, in {{these}}, both ways: rounding noise", share
+        )
     return None
 
 
-def rounded_through(e: Evidence) -> Finding | None:
+def rounded_through(e: Evidence) -> Explanation | None:
     """The right results, but rounded to a narrower dtype before they were stored."""
     if e.is_integer and DTYPES[e.dtype].itemsize >= 4:
         other = np.clip(np.rint(e.y.astype(np.float32).astype(np.float64)), *integer_range(e.dtype))
         share = e.share(e.alike(other))
         if share >= NEARLY_ALL:
-            return Finding(
+            return Explanation(
                 "got is the golden rounded to float32 on the way, in {these}", share, complete=share == 1
             )
         return None
@@ -152,11 +154,11 @@ def rounded_through(e: Evidence) -> Finding | None:
         share = e.share(e.alike(other))
         if share >= NEARLY_ALL and np.mean(wide(round_to(e.x[told], dtype)) == e.x[told]) >= _CERTAIN:
             text = f"got is the golden rounded to {dtype} on the way"
-            return Finding(text, share, complete=True)
+            return Explanation(text, share, complete=True)
     return None
 
 
-def bits_lost(e: Evidence) -> Finding | None:
+def bits_lost(e: Evidence) -> Explanation | None:
     """The last bits of the significand are always 0, where the goldens use them."""
     if not e.is_float:
         return None
@@ -176,7 +178,7 @@ def bits_lost(e: Evidence) -> Finding | None:
     text = (
         f"the last {zeros} of {mantissa + 1} bits of every significand are {how}: {kept} bits are left{like}"
     )
-    return Finding(text, e.share(told), complete=True)
+    return Explanation(text, e.share(told), complete=True)
 
 
 def _trailing(bits: int, mantissa: int) -> int:
@@ -184,7 +186,7 @@ def _trailing(bits: int, mantissa: int) -> int:
     return mantissa if field == 0 else (field & -field).bit_length() - 1
 
 
-def narrow_compute(e: Evidence) -> Finding | None:
+def narrow_compute(e: Evidence) -> Explanation | None:
     """The reference with all its arithmetic in a narrower dtype."""
     if e.rerun is None or not e.is_float:
         return None
@@ -194,11 +196,11 @@ def narrow_compute(e: Evidence) -> Finding | None:
             return None
         share = e.share(e.alike(values))
         if share >= NEARLY_ALL and e.agrees(values):
-            return Finding(f"got is what computing in {dtype} throughout gives", share, complete=True)
+            return Explanation(f"got is what computing in {dtype} throughout gives", share, complete=True)
     return None
 
 
-def narrow_noise(e: Evidence) -> Finding | None:
+def narrow_noise(e: Evidence) -> Explanation | None:
     """Errors of the size that arithmetic in a narrower dtype makes, though not the same ones."""
     if e.rerun is None or not e.is_float or np.count_nonzero(e.wrong) < 32:
         return None
@@ -216,13 +218,13 @@ def narrow_noise(e: Evidence) -> Finding | None:
             continue
         grown = float(np.mean(ours[ours != 0] > 0)) if (ours != 0).any() else 0.0
         if 0.25 < grown < 0.75:
-            return Finding(
+            return Explanation(
                 f"the errors are as large as computing in {dtype} throughout makes them", complete=True
             )
     return None
 
 
-def ulp_noise(e: Evidence) -> Finding | None:
+def ulp_noise(e: Evidence) -> Explanation | None:
     """Errors of a few ulp that nothing else explains, with how they lie."""
     if not e.is_float or np.count_nonzero(e.wrong) < 4 or not e.finite[e.wrong].all():
         return None
@@ -232,7 +234,7 @@ def ulp_noise(e: Evidence) -> Finding | None:
         return None
     grown = float(np.mean(steps > 0))
     ways = {0.0: "always towards zero", 1.0: "always away from zero"}.get(grown, "both ways")
-    return Finding(
+    return Explanation(
         f"got differs from the golden by up to {most:.3g} ulp, {ways}, in {{these}}: rounding, or an approximation"
         " in a narrower type"
     )

@@ -28,7 +28,7 @@ ARRAYS = (np.ndarray, Streamed)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Pairing:
     """One thing to be judged: ``got`` against ``wanted`` by the standard of ``output``.
 
     ``name`` is that of the report. ``says`` is the rule of an output that is defined up to a choice, empty for others;
@@ -52,7 +52,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Unjudged:
     """Outputs that are not judged: without a reference, without a golden in this call, or as the case asks.
 
     ``parts`` names those of which some elements are not, with their number; ``remarks`` are sentences on what the case
@@ -66,19 +66,19 @@ class Left:
     remarks: tuple[str, ...] = ()
 
 
-def rows(
+def pairings(
     case: Case,
     operator: Operator,
     call: Call,
     outcome: Outcome,
     golden: Golden | None,
     override: StandardChoice | None,
-) -> tuple[list[Row], Left]:
+) -> tuple[list[Pairing], Unjudged]:
     """What is to be judged, in the order of the outputs, and what is left out.
 
     Raises UsageError where the words of the standard ``selects`` do not fit the call.
     """
-    plain: list[Row] = []
+    plain: list[Pairing] = []
     unknown: list[str] = []
     undefined: list[str] = []
     ignored: list[str] = []
@@ -104,16 +104,16 @@ def rows(
             parts.append(f"{np.count_nonzero(unsaid):,} of {unsaid.size:,} elements of {name}")
         choice = choose(name, spec.dtype, case, operator.standard, override)
         written = outcome.written.get(name)
-        plain.append(Row(name, name, spec, got, wanted, choice, explicit is not None, "", written))
+        plain.append(Pairing(name, name, spec, got, wanted, choice, explicit is not None, "", written))
     found = _held(plain, operator, call, outcome)
-    made: list[Row] = []
+    made: list[Pairing] = []
     for row in plain:
         own = [h for h in found if h.output == row.output and not (h.name and row.explicit)]
         made += [_row(row, h) for h in own] or [row]
-    return made, Left(tuple(unknown), tuple(undefined), tuple(ignored), tuple(parts), tuple(remarks))
+    return made, Unjudged(tuple(unknown), tuple(undefined), tuple(ignored), tuple(parts), tuple(remarks))
 
 
-def _held(plain: Sequence[Row], operator: Operator, call: Call, outcome: Outcome) -> list[Held]:
+def _held(plain: Sequence[Pairing], operator: Operator, call: Call, outcome: Outcome) -> list[Held]:
     """What must hold of outputs with a choice: what a standard ``selects`` says comes before the operator's own."""
     goldens = {row.output: row.wanted for row in plain}
     stated: list[Held] = []
@@ -128,7 +128,7 @@ def _held(plain: Sequence[Row], operator: Operator, call: Call, outcome: Outcome
     return [*stated, *(h for h in held(operator, call, outcome.outputs, goldens) if h.output not in of)]
 
 
-def _row(row: Row, h: Held) -> Row:
+def _row(row: Pairing, h: Held) -> Pairing:
     spec = dataclasses.replace(row.spec, dtype=h.dtype or row.spec.dtype, shape=np.shape(h.got))
     choice = row.choice
     if h.name or choice.name == "dual":

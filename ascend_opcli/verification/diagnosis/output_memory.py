@@ -9,7 +9,7 @@ import numpy as np
 from ascend_opcli.tensors.dtypes import round_to
 from ascend_opcli.tensors.flat import take
 from ascend_opcli.verification.diagnosis.evidence import NEARER, NEARLY_ALL, Evidence, wide
-from ascend_opcli.verification.diagnosis.finding import Finding, elements
+from ascend_opcli.verification.diagnosis.explanation import Explanation, elements
 from ascend_opcli.verification.diagnosis.places import multiple
 
 POISONS = (0x7F, 0xA5)
@@ -21,7 +21,7 @@ WINDOW = 1 << 18
 PROBES = 6
 
 
-def not_written(e: Evidence) -> Finding | None:
+def not_written(e: Evidence) -> Explanation | None:
     """Elements that the device path saw to be untouched."""
     written = e.comparison.written
     if written is None:
@@ -30,11 +30,13 @@ def not_written(e: Evidence) -> Finding | None:
     if share < NEARLY_ALL:
         return None
     if written.any():
-        return Finding("the kernel did not write {these}", share)
-    return Finding("the kernel wrote nothing: the whole output is as it was before the call", complete=True)
+        return Explanation("the kernel did not write {these}", share)
+    return Explanation(
+        "the kernel wrote nothing: the whole output is as it was before the call", complete=True
+    )
 
 
-def poison_bytes(e: Evidence) -> Finding | None:
+def poison_bytes(e: Evidence) -> Explanation | None:
     """The bytes of the poison, where nothing else tells what was written."""
     if e.raw.itemsize == 1:  # 0x7F is the largest int8, and nothing special in the others
         return None
@@ -44,22 +46,24 @@ def poison_bytes(e: Evidence) -> Finding | None:
         share = e.share(there)
         if share >= NEARLY_ALL:
             text = f"got is the poison 0x{poison:X} of before the call, in {{these}}: not written, or added onto it"
-            return Finding(text, share, complete=bool(there.all()))
+            return Explanation(text, share, complete=bool(there.all()))
     return None
 
 
-def onto_poison(e: Evidence) -> Finding | None:
+def onto_poison(e: Evidence) -> Explanation | None:
     """Whole numbers that were added onto the poison; in floats it swallows what is added."""
     if e.raw.dtype.kind not in "iu" or e.raw.itemsize == 1:
         return None
     poison = np.full(e.raw.itemsize, POISONS[0], np.uint8).view(e.raw.dtype)
     share = e.share(e.raw - poison == take(e.golden, e.at).astype(e.raw.dtype, copy=False))
     if share >= NEARLY_ALL:
-        return Finding("got is the golden added onto what the output held before the call, in {these}", share)
+        return Explanation(
+            "got is the golden added onto what the output held before the call, in {these}", share
+        )
     return None
 
 
-def earlier_call(e: Evidence) -> Finding | None:
+def earlier_call(e: Evidence) -> Explanation | None:
     """The right output of an earlier call that this one did not replace.
 
     Right: much nearer to its own golden than to this one's. A call that was wrong in the same way, or had the same
@@ -75,11 +79,11 @@ def earlier_call(e: Evidence) -> Finding | None:
         share = e.share(told)
         if share >= NEARLY_ALL and (e.places.count < 4 or len(np.unique(e.x[told & e.wrong])) > 3):
             call = "the previous call" if back == 1 else f"an earlier call ({back} calls before)"
-            return Finding(f"got is what {call} left in {e.comparison.name}, in {{these}}: stale", share)
+            return Explanation(f"got is what {call} left in {e.comparison.name}, in {{these}}: stale", share)
     return None
 
 
-def moved(e: Evidence) -> Finding | None:
+def moved(e: Evidence) -> Explanation | None:
     """The golden of another element, always as far away: shifted, or a block written twice."""
     wrong = np.flatnonzero(e.wrong & np.isfinite(e.x) & (e.x != 0))
     if len(wrong) < 3 or len(np.unique(e.x[wrong])) < 3 or e.x.dtype.kind == "c":
@@ -105,7 +109,7 @@ def moved(e: Evidence) -> Finding | None:
             way = "before" if shift > 0 else "after"
             size = f"{elements(abs(shift))}{multiple(e, abs(shift))}"
             text = f"got is the golden of the place {size} {way} it, in {{these}}: moved, or a block repeated"
-            return Finding(text, share, complete=share == 1 and e.agrees(other))
+            return Explanation(text, share, complete=share == 1 and e.agrees(other))
     return None
 
 
@@ -123,7 +127,7 @@ def _shifted(e: Evidence, shift: int) -> np.ndarray:
     return other
 
 
-def transposed_output(e: Evidence) -> Finding | None:
+def transposed_output(e: Evidence) -> Explanation | None:
     """The right values with two neighbouring axes exchanged."""
     for axis in range(len(e.shape) - 1, 0, -1):
         if min(e.shape[axis], e.shape[axis - 1]) < 2:
@@ -132,5 +136,5 @@ def transposed_output(e: Evidence) -> Finding | None:
         share = e.share(e.alike(other))
         if share >= NEARLY_ALL and e.agrees(other) and len(np.unique(e.x[e.wrong])) > 1:
             text = f"got is the golden with the axes {axis - 1} and {axis} exchanged: written transposed"
-            return Finding(text, share, complete=True)
+            return Explanation(text, share, complete=True)
     return None

@@ -8,7 +8,7 @@ from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import round_to, widen
 from ascend_opcli.tensors.flat import Flat
 from ascend_opcli.verification.compare.elements import figures, same_bytes, split
-from ascend_opcli.verification.compare.scan import CHUNK
+from ascend_opcli.verification.compare.float_scan import CHUNK
 from ascend_opcli.verification.compare.tally import Tally
 from ascend_opcli.verification.standards.named import Standard
 

@@ -9,7 +9,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Explanation:
     """One explanation.
 
     ``text`` may hold ``{these}``, which becomes the wrong elements in words. ``share`` is the part of them that

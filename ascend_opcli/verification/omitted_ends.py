@@ -18,7 +18,7 @@ from ascend_opcli.verification.standards.named import make
 from ascend_opcli.verification.standards.rule import Standard
 
 
-class Ends:
+class OmittedEnds:
     """The omissions of one call, worked out when first asked for and shared by its outputs."""
 
     def __init__(self, operator: Operator, call: Call, goldens: Arrays) -> None:

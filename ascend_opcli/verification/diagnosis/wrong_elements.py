@@ -27,7 +27,7 @@ CELLS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class WrongElements:
     """The wrong elements: ``count`` of them between the flat places ``first`` and ``last``.
 
     ``listed`` are their places in ascending order, all of them or the first :data:`LISTED`. ``sample`` are
@@ -47,7 +47,7 @@ class Wrong:
         return len(self.listed) == self.count
 
 
-def find_wrong(comparison: Comparison, standard: Standard) -> Wrong:
+def find_wrong(comparison: Comparison, standard: Standard) -> WrongElements:
     """The elements that break the standard. Where none does (a mean is too large), those that are not exact."""
     wrong = _walk(comparison, standard, failing)
     if wrong.count == 0 and comparison.got.size:
@@ -55,12 +55,12 @@ def find_wrong(comparison: Comparison, standard: Standard) -> Wrong:
     return wrong
 
 
-def from_places(places: np.ndarray, total: int) -> Wrong:
+def from_places(places: np.ndarray, total: int) -> WrongElements:
     """What a pass that kept the places of all wrong elements, ascending, has found; few of them."""
     cells = max(1, min(CELLS, total))
     strip = np.bincount(places * cells // total, minlength=cells)
     first, last = int(places[0]), int(places[-1])
-    return Wrong(total, len(places), first, last, places, _thinned(places, SAMPLED), strip)
+    return WrongElements(total, len(places), first, last, places, _thinned(places, SAMPLED), strip)
 
 
 Test = Callable[[np.ndarray, np.ndarray, str, Standard], np.ndarray]
@@ -71,7 +71,7 @@ def _inexact(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard
     return ~figures(got, golden, dtype, standard).exact
 
 
-def _walk(comparison: Comparison, standard: Standard, test: Test) -> Wrong:
+def _walk(comparison: Comparison, standard: Standard, test: Test) -> WrongElements:
     total, written = comparison.got.size, comparison.written
     cells = max(1, min(CELLS, total))
     x, y = Flat(comparison.got, BLOCK), Flat(comparison.golden, BLOCK)
@@ -105,7 +105,7 @@ def _walk(comparison: Comparison, standard: Standard, test: Test) -> Wrong:
     none = np.zeros(0, np.int64)
     every = np.concatenate(listed) if listed else none
     source = every if len(every) == count else np.concatenate(spread)
-    return Wrong(total, count, first, last, every, _thinned(source, SAMPLED), strip)
+    return WrongElements(total, count, first, last, every, _thinned(source, SAMPLED), strip)
 
 
 def _thinned(places: np.ndarray, most: int) -> np.ndarray:

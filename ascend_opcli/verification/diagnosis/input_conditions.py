@@ -13,10 +13,10 @@ import numpy as np
 
 from ascend_opcli.tensors.dtypes import DTYPES, float_format, integer_range, name_of
 from ascend_opcli.verification.diagnosis.evidence import Evidence, wide
-from ascend_opcli.verification.diagnosis.finding import Finding, number
+from ascend_opcli.verification.diagnosis.explanation import Explanation, number
 
 SURELY = 1e-7
-"""How likely the best of the conditions tried may be to fit errors at random places."""
+"""How likely the best of the conditions may be to fit errors at random places."""
 
 SURELY_SPECIAL = 1e-3
 """The same where exactly the elements with a NaN, an Inf or a subnormal number are wrong."""
@@ -28,7 +28,7 @@ _BY_CHANCE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
+class _Condition:
     """A condition, in words, and where it holds. ``fits`` counts those of its kind that the data chose it from."""
 
     text: str
@@ -40,57 +40,57 @@ class _Tried:
 # --- values and branches ----------------------------------------------------------------------------------------
 
 
-def input_value(e: Evidence) -> Finding | None:
+def input_value(e: Evidence) -> Explanation | None:
     """All wrong elements have the same value of an input, as few others have."""
     return _sharpest(e, list(_values(e)))
 
 
-def _values(e: Evidence) -> Iterator[_Tried]:
+def _values(e: Evidence) -> Iterator[_Condition]:
     marks = {0.0, 1.0, -1.0} | set(_attribute_numbers(e))
     for name, values in e.inputs_at.items():
         there = wide(values)
         chosen = there[e.wrong]
         value = chosen[len(chosen) // 2]
         if np.isnan(value):
-            yield _Tried(f"have {name} = NaN", np.isnan(there), special=True)
+            yield _Condition(f"have {name} = NaN", np.isnan(there), special=True)
             continue
         # One element always has some value: it says something where it is a special one.
         if len(chosen) > 1 or not np.isfinite(value):
             # A plain number is that of the first wrong element, whatever it is: that one fits by itself.
             same, special = there == value, not np.isfinite(value)
             fits = 1.0 if special or value in marks else len(same) / int(np.count_nonzero(same))
-            yield _Tried(f"have {name} = {number(value or 0)}", same, fits, special)
+            yield _Condition(f"have {name} = {number(value or 0)}", same, fits, special)
         if values.dtype.kind != "c":
-            yield _Tried(f"have {name} = Inf or -Inf", np.isinf(there), special=True)
-            yield _Tried(f"have {name} = NaN, Inf or -Inf", ~np.isfinite(there), special=True)
+            yield _Condition(f"have {name} = Inf or -Inf", np.isinf(there), special=True)
+            yield _Condition(f"have {name} = NaN, Inf or -Inf", ~np.isfinite(there), special=True)
             if DTYPES[name_of(values.dtype)].kind == "float":
                 smallest = float_format(name_of(values.dtype)).smallest_normal
                 subnormal = (there != 0) & (np.abs(there) < smallest)
-                yield _Tried(f"have a subnormal {name}", subnormal, special=True)
+                yield _Condition(f"have a subnormal {name}", subnormal, special=True)
 
 
-def branch(e: Evidence) -> Finding | None:
+def branch(e: Evidence) -> Explanation | None:
     """All wrong elements take one branch of the operator."""
     if e.rerun is None:
         return None
-    tried = []
+    conditions = []
     for name, mask in e.rerun.branches().items():
         text = f"have {name}" if any(sign in name for sign in "<>=") else f"take the branch '{name}'"
-        tried.append(_Tried(text, mask))
-    return _sharpest(e, tried)
+        conditions.append(_Condition(text, mask))
+    return _sharpest(e, conditions)
 
 
 # --- ranges -----------------------------------------------------------------------------------------------------
 
 
-def input_range(e: Evidence) -> Finding | None:
+def input_range(e: Evidence) -> Explanation | None:
     """An input lies in a range where all elements are wrong, or beyond a number that means something."""
     return _sharpest(e, list(_ranges(e)))
 
 
-def _ranges(e: Evidence) -> Iterator[_Tried]:
+def _ranges(e: Evidence) -> Iterator[_Condition]:
     seen = {**{n: (wide(v), name_of(v.dtype)) for n, v in e.inputs_at.items()}, "a golden": (e.y, e.dtype)}
-    between: list[_Tried] = []
+    between: list[_Condition] = []
     for name, (values, dtype) in seen.items():
         if values.dtype.kind == "c" or np.isnan(values[e.wrong]).any():
             continue
@@ -106,7 +106,7 @@ def _ranges(e: Evidence) -> Iterator[_Tried]:
     yield from between
 
 
-def _beyond(e: Evidence, text: str, line: np.ndarray, marks: Sequence[float]) -> Iterator[_Tried]:
+def _beyond(e: Evidence, text: str, line: np.ndarray, marks: Sequence[float]) -> Iterator[_Condition]:
     """On one side of a number."""
     for word, way in (("<=", 1.0), (">=", -1.0)):
         turned = way * line
@@ -117,10 +117,10 @@ def _beyond(e: Evidence, text: str, line: np.ndarray, marks: Sequence[float]) ->
         inside = turned <= edge
         mark = _mark(e, turned, edge, [way * m for m in marks])
         if mark is not None:
-            yield _Tried(f"have {text} {word} {number(way * mark + 0.0)}", turned <= mark)
+            yield _Condition(f"have {text} {word} {number(way * mark + 0.0)}", turned <= mark)
         elif _precise(e, inside) >= _LITTLE_ELSE:
             # A bound that means nothing says something only of a place with nothing else in it.
-            yield _Tried(f"have {text} {word} {_written(way * edge, way * float(right[0]))}", inside)
+            yield _Condition(f"have {text} {word} {_written(way * edge, way * float(right[0]))}", inside)
 
 
 def _mark(e: Evidence, line: np.ndarray, edge: float, marks: Sequence[float]) -> float | None:
@@ -134,7 +134,7 @@ def _mark(e: Evidence, line: np.ndarray, edge: float, marks: Sequence[float]) ->
     return None
 
 
-def _between(e: Evidence, text: str, line: np.ndarray, right: np.ndarray) -> Iterator[_Tried]:
+def _between(e: Evidence, text: str, line: np.ndarray, right: np.ndarray) -> Iterator[_Condition]:
     """From one number to another, with hardly anything else there."""
     low, high = float(line[e.wrong].min()), float(line[e.wrong].max())
     inside = (line >= low) & (line <= high)
@@ -142,7 +142,7 @@ def _between(e: Evidence, text: str, line: np.ndarray, right: np.ndarray) -> Ite
     if len(below) and len(above) and _precise(e, inside) >= _LITTLE_ELSE:
         bounds = _written(low, float(below.max())), _written(high, float(above.min()))
         fits = float(np.count_nonzero(e.wrong)) ** 2
-        yield _Tried(f"have {bounds[0]} <= {text} <= {bounds[1]}", inside, fits)
+        yield _Condition(f"have {bounds[0]} <= {text} <= {bounds[1]}", inside, fits)
 
 
 def _marks(e: Evidence, dtype: str, *, sizes: bool) -> tuple[float, ...]:
@@ -180,9 +180,9 @@ def _written(edge: float, nearest: float) -> str:
 # --- what is worth saying ---------------------------------------------------------------------------------------
 
 
-def _sharpest(e: Evidence, tried: Sequence[_Tried]) -> Finding | None:
+def _sharpest(e: Evidence, conditions: Sequence[_Condition]) -> Explanation | None:
     """The condition that holds for the fewest right elements."""
-    found = [f for t in tried if (f := _condition(e, t, len(tried))) is not None]
+    found = [f for c in conditions if (f := _explanation(e, c, len(conditions))) is not None]
     return max(found, key=lambda f: (f.share == 1, f.precise), default=None)
 
 
@@ -191,29 +191,29 @@ def _precise(e: Evidence, mask: np.ndarray) -> float:
     return float(np.count_nonzero(mask & e.wrong)) / max(1, int(np.count_nonzero(mask)))
 
 
-def _condition(e: Evidence, tried: _Tried, candidates: int) -> Finding | None:
+def _explanation(e: Evidence, condition: _Condition, candidates: int) -> Explanation | None:
     """Whether the wrong elements are those that a condition holds for, and it says something."""
-    mask, text = tried.mask, tried.text
+    mask, text = condition.mask, condition.text
     share, precise = e.share(mask), _precise(e, mask)
     if share < _ALL_BUT:
         return None
-    enough = SURELY_SPECIAL if tried.special and share == precise == 1 else SURELY
-    if _chance(e, mask) * tried.fits * candidates > enough:
+    enough = SURELY_SPECIAL if condition.special and share == precise == 1 else SURELY
+    if _chance(e, mask) * condition.fits * candidates > enough:
         return None
     by = "" if e.all_seen else ", by a sample"
     if share == 1 and precise == 1:
         if e.places.count == 1:
-            return Finding(f"only the element that {_one(text)} is wrong{by}")
-        return Finding(f"exactly the elements that {text} are wrong ({e.places.count:,}{by})")
-    said = f"{e.all_wrong(share)} {_one(text) if e.places.count == 1 else text}"
+            return Explanation(f"only the element that {_one(text)} is wrong{by}")
+        return Explanation(f"exactly the elements that {text} are wrong ({e.places.count:,}{by})")
+    text = f"{e.all_wrong(share)} {_one(text) if e.places.count == 1 else text}"
     if precise >= _MOST:
         inside = int(np.count_nonzero(mask & e.wrong)), int(np.count_nonzero(mask))
-        said += (
+        text += (
             f", and all that do are wrong ({inside[0]:,}{by})"
             if inside[0] == inside[1]
             else f", and nearly all that do are wrong ({inside[0]:,} of {inside[1]:,}{by})"
         )
-    return Finding(said, share, precise)
+    return Explanation(text, share, precise)
 
 
 def _chance(e: Evidence, mask: np.ndarray) -> float:

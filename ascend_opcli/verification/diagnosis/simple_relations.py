@@ -8,7 +8,7 @@ import numpy as np
 
 from ascend_opcli.tensors.dtypes import round_to
 from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence, wide
-from ascend_opcli.verification.diagnosis.finding import Finding, number
+from ascend_opcli.verification.diagnosis.explanation import Explanation, number
 
 _PLAINEST = (*(float(n) for n in (2, 3, 4, 8, 10, 16)), *(1.0 / n for n in (2, 3, 4, 8, 10, 16)))
 """Factors of so few elements that any other would be met by chance."""
@@ -16,7 +16,7 @@ _PLAINEST = (*(float(n) for n in (2, 3, 4, 8, 10, 16)), *(1.0 / n for n in (2, 3
 _SIMPLE = sorted({p / q for p in range(1, 17) for q in range(1, 17)} | {2.0**n for n in range(-30, 31)})
 
 
-def no_bool(e: Evidence) -> Finding | None:
+def no_bool(e: Evidence) -> Explanation | None:
     """Bytes of a bool that are neither 0 nor 1: true to some readers, and to none the true of another."""
     if e.dtype != "bool":
         return None
@@ -24,18 +24,18 @@ def no_bool(e: Evidence) -> Finding | None:
     if not strange.any():
         return None
     first = e.x[strange][0]
-    return Finding(
+    return Explanation(
         f"got holds bytes other than 0 and 1, such as {number(first)}, in {{these}}", e.share(strange)
     )
 
 
-def constant(e: Evidence) -> Finding | None:
+def constant(e: Evidence) -> Explanation | None:
     """One value everywhere, or in all wrong elements, where the goldens vary; 0 in any case."""
     varied = len(np.unique(e.y[e.wrong])) > 1
     return one_value(e) if varied or not e.x[e.wrong].any() else None
 
 
-def one_value(e: Evidence) -> Finding | None:
+def one_value(e: Evidence) -> Explanation | None:
     """The same where the goldens do not vary: a scale or an offset would say more."""
     wrong = e.x[e.wrong]
     value = wrong[len(wrong) // 2]
@@ -46,15 +46,15 @@ def one_value(e: Evidence) -> Finding | None:
     other = np.full(e.x.shape, value)
     everywhere = e.agrees(other)
     if everywhere and same.all() and len(e.x) > 1 and np.mean(e.wrong) > 0.5:
-        return Finding(f"the whole output is {number(value)}", share, complete=True)
-    return Finding(
+        return Explanation(f"the whole output is {number(value)}", share, complete=True)
+    return Explanation(
         f"got is {number(value)} in {{these}}",
         share,
         complete=share == 1 and everywhere and np.mean(e.wrong) > 0.5,
     )
 
 
-def equals_input(e: Evidence) -> Finding | None:
+def equals_input(e: Evidence) -> Explanation | None:
     """An input handed through."""
     for name, values in e.inputs_at.items():
         if values.dtype.kind == "c" and e.x.dtype.kind != "c":
@@ -62,7 +62,7 @@ def equals_input(e: Evidence) -> Finding | None:
         other = wide(round_to(values, e.dtype))
         share = e.share((e.x == other) & e.alike(other))
         if share >= NEARLY_ALL and _varied(e, other):
-            return Finding(
+            return Explanation(
                 f"got is the input {name}, unchanged, in {{these}}",
                 share,
                 complete=share == 1 and e.agrees(other),
@@ -71,7 +71,7 @@ def equals_input(e: Evidence) -> Finding | None:
     return None
 
 
-def scaled(e: Evidence) -> Finding | None:
+def scaled(e: Evidence) -> Explanation | None:
     """got = k x golden; -1 is a flipped sign, of complex numbers k may be complex or got the conjugate."""
     if e.dtype == "bool":
         return None
@@ -84,11 +84,11 @@ def scaled(e: Evidence) -> Finding | None:
     return None
 
 
-def _relation(e: Evidence, other: np.ndarray, text: str) -> Finding | None:
+def _relation(e: Evidence, other: np.ndarray, text: str) -> Explanation | None:
     share = e.share(e.alike(other))
     if share < NEARLY_ALL:
         return None
-    return Finding(f"{text}, in {{these}}", share, complete=share == 1 and e.agrees(other), guess=True)
+    return Explanation(f"{text}, in {{these}}", share, complete=share == 1 and e.agrees(other), guess=True)
 
 
 def _factors(e: Evidence) -> list[float | complex]:
@@ -134,7 +134,7 @@ def _factor(factor: float) -> str:
     return plain
 
 
-def offset(e: Evidence) -> Finding | None:
+def offset(e: Evidence) -> Explanation | None:
     """got = golden + c."""
     told = e.wrong & e.finite
     if not told.any() or e.x.dtype.kind == "c":
@@ -149,7 +149,7 @@ def offset(e: Evidence) -> Finding | None:
         return None
     sign = "+" if by > 0 else "-"
     text = f"got is the golden {sign} {number(abs(by))}, in {{these}}"
-    return Finding(text, share, complete=share == 1 and e.agrees(other))
+    return Explanation(text, share, complete=share == 1 and e.agrees(other))
 
 
 def _varied(e: Evidence, other: np.ndarray) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ascend_opcli.tensors.dtypes import float_format, integer_range
 from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence, wide
-from ascend_opcli.verification.diagnosis.finding import Finding, number
+from ascend_opcli.verification.diagnosis.explanation import Explanation, number
 
 NEAR_LARGEST = 1 / 16
 """From this part of the largest number on, a sum or product on the way may have been beyond it."""
@@ -14,13 +14,13 @@ NEAR_LARGEST = 1 / 16
 FLOAT16_LARGEST = 65504.0
 
 
-def nan_lost(e: Evidence) -> Finding | None:
+def nan_lost(e: Evidence) -> Explanation | None:
     """A number where the golden is NaN."""
     text = "got is {value} where the golden is NaN, in {these}"
     return _found(e, np.isnan(e.y) & ~np.isnan(e.x), text, np.isnan(e.y))
 
 
-def inf_lost(e: Evidence) -> Finding | None:
+def inf_lost(e: Evidence) -> Explanation | None:
     """A finite value where the golden is Inf or rounds to it: mostly the largest finite number."""
     lost = np.isinf(e.y) & np.isfinite(e.x)
     if e.is_float:
@@ -33,20 +33,20 @@ def inf_lost(e: Evidence) -> Finding | None:
     return _found(e, lost, "got is {value} where the golden is Inf, in {these}", np.isinf(e.y))
 
 
-def nan_appears(e: Evidence) -> Finding | None:
+def nan_appears(e: Evidence) -> Explanation | None:
     """NaN where the golden is a number."""
     found = np.isnan(e.x) & ~np.isnan(e.y)
     kind = "Inf" if (found & e.wrong).any() and np.isinf(e.y[found & e.wrong]).all() else "a number"
     return _found(e, found, f"got is NaN where the golden is {kind}, in {{these}}")
 
 
-def inf_flipped(e: Evidence) -> Finding | None:
+def inf_flipped(e: Evidence) -> Explanation | None:
     """The Inf of the other sign."""
     flipped = np.isinf(e.x) & np.isinf(e.y) & (e.x == -e.y)
     return _found(e, flipped, "got is an Inf of the other sign, in {these}: the sign is flipped")
 
 
-def inf_appears(e: Evidence) -> Finding | None:
+def inf_appears(e: Evidence) -> Explanation | None:
     """Inf where the golden is finite; a cause only where the goldens or the inputs there show it."""
     found = np.isinf(e.x) & np.isfinite(e.y)
     there = found & e.wrong
@@ -83,7 +83,7 @@ def _division(e: Evidence, there: np.ndarray) -> str:
     return ""
 
 
-def flushed(e: Evidence) -> Finding | None:
+def flushed(e: Evidence) -> Explanation | None:
     """Zero where the golden is a subnormal number."""
     if not e.is_float:
         return None
@@ -93,7 +93,7 @@ def flushed(e: Evidence) -> Finding | None:
     return _found(e, (e.x == 0) & subnormal, text, subnormal)
 
 
-def sign_of_zero(e: Evidence) -> Finding | None:
+def sign_of_zero(e: Evidence) -> Explanation | None:
     """The other zero."""
     if not e.is_float:
         return None
@@ -104,7 +104,7 @@ def sign_of_zero(e: Evidence) -> Finding | None:
     return _found(e, found, "got is a zero of the other sign, in {these}")
 
 
-def saturated_integer(e: Evidence) -> Finding | None:
+def saturated_integer(e: Evidence) -> Explanation | None:
     """A limit of the integer dtype where the golden is another number: it wrapped around."""
     if not e.is_integer:
         return None
@@ -121,7 +121,7 @@ def saturated_integer(e: Evidence) -> Finding | None:
     return _found(e, found, text)
 
 
-def wrapped_integer(e: Evidence) -> Finding | None:
+def wrapped_integer(e: Evidence) -> Explanation | None:
     """The golden modulo 2^bits where it lies beyond the limits of the integer dtype."""
     if not e.is_integer:
         return None
@@ -132,11 +132,11 @@ def wrapped_integer(e: Evidence) -> Finding | None:
     return _found(e, beyond & (e.x == np.rint(around)), text)
 
 
-def _found(e: Evidence, mask: np.ndarray, text: str, kind: np.ndarray | None = None) -> Finding | None:
+def _found(e: Evidence, mask: np.ndarray, text: str, kind: np.ndarray | None = None) -> Explanation | None:
     """``kind`` marks the goldens of the kind that the text names: where all are wrong, that is the place."""
     share = e.share(mask)
     if share < NEARLY_ALL:
         return None
     values = np.unique(e.x[mask & e.wrong])
     said = text.replace("{value}", number(values[0]) if len(values) == 1 else "a number")
-    return Finding(said, share, placed=kind is not None and bool(e.wrong[kind].all()))
+    return Explanation(said, share, placed=kind is not None and bool(e.wrong[kind].all()))
