@@ -10,10 +10,11 @@ from ascend_opcli.verification.standards.choice import check_for
 BAD = (VerdictKind.FAIL, VerdictKind.ERROR)
 
 
-def host_failure(text: str) -> str | None:
-    """Why the host fails the first case of a file that does fail, None where none does."""
+def host_failure(text: str, *, judged: bool = False) -> str | None:
+    """Why the host fails the first case of a file that does fail, or with ``judged`` is not judged; else None."""
+    bad = (*BAD, VerdictKind.SKIP) if judged else BAD
     cases = load_text(text, "new.yaml", check_standard=check_for).cases
     for result in run_cases(cases, Settings()):
-        if result.verdict.word in BAD:
+        if result.verdict.word in bad:
             return result.verdict.reason or result.verdict.word.value
     return None

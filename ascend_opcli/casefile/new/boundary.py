@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ascend_opcli.casefile.new.calls import Calls
+from ascend_opcli.casefile.new.decisions import Failure, decisions
 from ascend_opcli.casefile.new.groups import Group, Point, case_of, plain, tensor_of
 from ascend_opcli.casefile.new.smoke import Commented, first_dtype
 from ascend_opcli.casefile.new.tails import tails
@@ -20,7 +21,7 @@ from ascend_opcli.operators.signature import Param
 DIMS = (2, 3, 2, 2, 2, 2, 2, 2)
 
 
-def boundary(calls: Calls) -> Iterator[Commented]:
+def boundary(calls: Calls, failure: Failure | None = None) -> Iterator[Commented]:
     """Accepted edges first: dtypes, ranks, one element, none; then every refusal that follows from the contract."""
     dtype = first_dtype(calls)
     points = tuple(Point(d, calls.base_shape) for d in calls.dtypes)
@@ -38,6 +39,7 @@ def boundary(calls: Calls) -> Iterator[Commented]:
             yield said, case_of(calls, Group(name, "", point))
     yield from tails(calls, dtype)
     yield from _varied(calls, dtype)
+    yield from decisions(calls, failure)
 
 
 def _varied(calls: Calls, dtype: str) -> Iterator[Commented]:

@@ -266,13 +266,13 @@ class Calls:
             for n in names
             if (spec := first_spec(made[n])) is not None
             and spec.dtype == dtype
-            and not self._ordered(self.operator.data.get(n))
+            and not self.ordered(n)
             and not (self.operator.standard == "quant" and n in self.operator.data)
         )
 
-    @staticmethod
-    def _ordered(data: Data | None) -> bool:
-        """Data whose order or whose dependence on other tensors the operator needs."""
+    def ordered(self, name: str) -> bool:
+        """Whether the operator needs the order of an input's data, or their dependence on other tensors."""
+        data = self.operator.data.get(name)
         return isinstance(data, Derived) or (
             isinstance(data, Generator) and data.kind in ("linspace", "permutation")
         )

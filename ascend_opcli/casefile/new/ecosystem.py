@@ -10,11 +10,12 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ascend_opcli.casefile.new.calls import Calls, size
+from ascend_opcli.casefile.new.decisions import Failure, decisions
 from ascend_opcli.casefile.new.groups import Group, Point, case_of
 from ascend_opcli.casefile.new.pairwise import pairwise
 from ascend_opcli.casefile.new.smoke import Commented, first_dtype
@@ -23,9 +24,6 @@ from ascend_opcli.model import Shape
 from ascend_opcli.operators.contract.formats import RANK_OF_FORMAT
 from ascend_opcli.operators.operator import Default
 from ascend_opcli.tensors.dtypes import DTYPES, float_format, integer_range
-
-Failure = Callable[[dict[str, Any]], str | None]
-"""Why the reference itself fails a case, None where it does not."""
 
 MAX_DIM = 2**20
 MAX_ELEMENTS = 2**31
@@ -73,6 +71,7 @@ def ecosystem(
     for said, case in tails(calls, dtype):
         why = failure(case) if failure is not None else None
         yield (said, case) if why is None else _known(said, case, why)
+    yield from decisions(calls, failure, bound)
 
 
 def _key(point: Point) -> tuple[object, ...]:

@@ -46,7 +46,7 @@ def tails(calls: Calls, dtype: str) -> Iterator[Commented]:
         arguments = calls.make(dtype, shape)
         if arguments is None or not calls.accepted(arguments):
             continue
-        found = [axis for axis in _axes(calls, arguments) if axis.reduced]
+        found = [axis for axis in axes_of(calls, arguments) if axis.reduced]
         if not found:
             continue
         for axis in found:
@@ -62,7 +62,8 @@ def tails(calls: Calls, dtype: str) -> Iterator[Commented]:
         return
 
 
-def _axes(calls: Calls, arguments: dict[str, Argument]) -> list[Axis]:
+def axes_of(calls: Calls, arguments: dict[str, Argument]) -> list[Axis]:
+    """The axes of the inputs of a call, none where the reference cannot work it through."""
     case = Case("<new>", "new", calls.operator.name, arguments, Where("<new>", 1, 1))
     try:
         with warnings.catch_warnings():
@@ -87,7 +88,7 @@ def _deciding(calls: Calls, arguments: dict[str, Argument], axis: Axis) -> str |
         changed = {**arguments, axis.tensor: (made,) if isinstance(argument, tuple) else made}
         if not calls.taken(changed):
             continue
-        own = next((a for a in _axes(calls, changed) if a.name == axis.name), None)
+        own = next((a for a in axes_of(calls, changed) if a.name == axis.name), None)
         if own is None or not axis.reduced <= own.reduced or not _shows(own, axis.reduced):
             continue
         if _host_agrees(calls, changed, own):

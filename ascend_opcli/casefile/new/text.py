@@ -34,7 +34,7 @@ def new_file(
     product: str | None = None,
     max_elements: int = DEFAULT_ELEMENTS,
     pairs: bool = False,
-    failure: Callable[[str], str | None] | None = None,
+    failure: Callable[..., str | None] | None = None,
 ) -> str:
     """A case file of the operator. Raises UsageError where no call of it can be made, or none that fits the suite.
 
@@ -44,13 +44,17 @@ def new_file(
     if max_elements < 1:
         raise UsageError("--max-elements is a number from 1 on")
     calls = Calls(operator, product_for(operator, product))
+
+    def tried(case: dict[str, Any], **options: bool) -> str | None:
+        return failure(_alone(calls, case), **options) if failure is not None else None
+
+    known = tried if failure is not None else None
     if suite is Suite.SMOKE:
         cases = smoke.smoke(calls)
     elif suite is Suite.ECOSYSTEM:
-        tried = (lambda case: failure(_alone(calls, case))) if failure is not None else None
-        cases = ecosystem.ecosystem(calls, max_elements=max_elements, pairs=pairs, failure=tried)
+        cases = ecosystem.ecosystem(calls, max_elements=max_elements, pairs=pairs, failure=known)
     else:
-        cases = boundary.boundary(calls)
+        cases = boundary.boundary(calls, known)
     made = list(cases)
     if not made:
         raise UsageError(
