@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -25,10 +25,12 @@ SPECIAL = (math.nan, math.inf, -math.inf, 0.0, -0.0)
 THRESHOLDS = (0.5, 1.0, 3.0, 6.0)
 """Constants at which formulas decide (hardsigmoid, hardswish, relu6, hard shrink): here with their neighbours."""
 PLAIN = (1.5, 2.0, 2.5, 3.5, 4.0)
+EQUAL = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 6.0)
+"""Values at which inputs are equal: thresholds, ties, even and odd numbers."""
 _LISTS = ("aclFloatArray", "aclScalarList")
 _REAL = ("double", "float", "aclScalar", *_LISTS)
-ENOUGH = 1024
-"""Elements with which every pair of a dozen values stands somewhere."""
+ENOUGH = 2048
+"""Elements with which every pair of twenty values stands somewhere."""
 
 
 def decisions(calls: Calls, failure: Failure | None, most: int = PROBE) -> Iterator[Commented]:
@@ -54,6 +56,7 @@ class _Floats:
         self.calls, self.dtypes, self.dtype, self.failure = calls, dtypes, dtypes[0], failure
         self.wide = _wide(calls, self.dtype, most)
         self.attributes = self._distinct()
+        self.reals = [*(_reals(calls) | self.attributes).values()]
         arguments = calls.make(self.dtype, self.wide, self.attributes)
         assert arguments is not None
         specs = {p.name: first_spec(arguments[p.name]) for p in calls.operator.signature.inputs}
@@ -124,7 +127,7 @@ class _Floats:
 
     def _edges(self) -> Iterator[Commented]:
         """Elements at each attribute, at the usual constants, and next to them."""
-        values = edges((_reals(self.calls) | self.attributes).values(), self.dtype)
+        values = edges(self.reals, self.dtype)
         following = [n for n in self.inputs if n in self.calls.follows(self.dtype)]
 
         def made(plain: Callable[[TensorSpec], dict[str, Any]], some: Sequence[float]) -> dict[str, Any]:
@@ -151,7 +154,9 @@ class _Floats:
         def made(some: Sequence[float]) -> dict[str, Any]:
             return self._case("equal-inputs", points, {n: {"choice": list(some)} for n in self.inputs})
 
-        kept = self._kept((*neighbours(1.0, self.dtype), -1.0, 2.0, *SPECIAL), made)
+        both = (sign * v for v in (*EQUAL, *self.reals[:2]) if v for sign in (1, -1))
+        values = dict.fromkeys((*neighbours(1.0, self.dtype), *both))
+        kept = self._kept((*SPECIAL, *values), made)
         if len(kept) > 1:
             yield "Inputs that are equal, one step apart, or special together.", made(kept)
 
@@ -210,7 +215,7 @@ def neighbours(value: float, dtype: str) -> tuple[float, float, float]:
     return _short(low), _short(held), _short(high)
 
 
-def edges(attributes: Iterable[float], dtype: str) -> list[float]:
+def edges(attributes: Sequence[float], dtype: str) -> list[float]:
     """Values at which a formula may decide, those of its attributes first, all of both signs."""
     found = [-0.0]
     for value in (*attributes, 0.0, *THRESHOLDS):
