@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ascend_opcli.tensors.dtypes import round_to, spacing, widen
+from ascend_opcli.tensors.dtypes import round_to, spacing
 from ascend_opcli.tensors.flat import Flat
+from ascend_opcli.verification.compare.elements import same, wide
 from ascend_opcli.verification.comparison import Comparison, Places
 
 _BLOCK = 1 << 16
@@ -30,13 +31,11 @@ def overflowed(comparison: Comparison, *, flagged: bool) -> Places | None:
             stop = min(start + _BLOCK, golden.size)
             got, exact = first.block(start, stop), round_to(second.block(start, stop), dtype)
             if comparison.is_float:
-                got, exact = _wide(got), _wide(exact)
+                got, exact = wide(got), wide(exact)
                 flagged |= bool((~np.isfinite(got) & np.isfinite(exact)).any())
-                near = np.isnan(got) & np.isnan(exact)
-                near |= np.abs(got - exact) <= _ROUNDING * spacing(np.abs(exact), dtype)
+                near = same(got, exact) | (np.abs(got - exact) <= _ROUNDING * spacing(np.abs(exact), dtype))
             else:
-                near = np.zeros(got.shape, bool)
-            near |= got == exact
+                near = got == exact
             at = np.flatnonzero(~near)
             found.append(at + start)
             values.append(got[at])
@@ -50,7 +49,3 @@ def together(ambiguous: Places | None, beyond: Places) -> Places:
         return beyond
     rest = ~np.isin(ambiguous[0], beyond[0])
     return np.concatenate([ambiguous[0][rest], beyond[0]]), np.concatenate([ambiguous[1][rest], beyond[1]])
-
-
-def _wide(values: np.ndarray) -> np.ndarray:
-    return values.astype(np.complex128) if values.dtype.kind == "c" else widen(values, np.float64)

@@ -106,11 +106,11 @@ def pairings(
         written = outcome.written.get(name)
         plain.append(Pairing(name, name, spec, got, wanted, choice, explicit is not None, "", written))
     found = _held(plain, operator, call, outcome)
-    made: list[Pairing] = []
+    asked: list[Pairing] = []
     for row in plain:
         own = [h for h in found if h.output == row.output and not (h.name and row.explicit)]
-        made += [_row(row, h) for h in own] or [row]
-    return made, Unjudged(tuple(unknown), tuple(undefined), tuple(ignored), tuple(parts), tuple(remarks))
+        asked += [_held_pairing(row, h) for h in own] or [row]
+    return asked, Unjudged(tuple(unknown), tuple(undefined), tuple(ignored), tuple(parts), tuple(remarks))
 
 
 def _held(plain: Sequence[Pairing], operator: Operator, call: Call, outcome: Outcome) -> list[Held]:
@@ -128,7 +128,7 @@ def _held(plain: Sequence[Pairing], operator: Operator, call: Call, outcome: Out
     return [*stated, *(h for h in held(operator, call, outcome.outputs, goldens) if h.output not in of)]
 
 
-def _row(row: Pairing, h: Held) -> Pairing:
+def _held_pairing(row: Pairing, h: Held) -> Pairing:
     spec = dataclasses.replace(row.spec, dtype=h.dtype or row.spec.dtype, shape=np.shape(h.got))
     choice = row.choice
     if h.name or choice.name == "dual":

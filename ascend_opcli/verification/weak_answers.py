@@ -10,7 +10,7 @@ import numpy as np
 
 from ascend_opcli.tensors.dtypes import float_format, integer_range, numpy_dtype, part, round_to
 from ascend_opcli.tensors.flat import take
-from ascend_opcli.verification.compare.elements import failing, figures, wide_golden
+from ascend_opcli.verification.compare.elements import failing, figures, wide, wide_golden
 from ascend_opcli.verification.compare.metrics import Metrics, measure
 from ascend_opcli.verification.compare.whole_output import judged, strange_goldens
 from ascend_opcli.verification.comparison import Comparison
@@ -82,12 +82,8 @@ def _by_numbers(some: Comparison, standard: Standard) -> Iterator[str]:
 
 def _dwarfed(golden: np.ndarray, allowed: float) -> bool:
     """Whether a distance of 1 or more is twice as large as any golden."""
-    sizes = np.abs(_in_double(golden))
+    sizes = np.abs(wide(golden))
     return allowed >= max(1.0, 2.0 * float(sizes[np.isfinite(sizes)].max(initial=0.0)))
-
-
-def _in_double(values: np.ndarray) -> np.ndarray:
-    return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
 
 
 def _farthest(some: Comparison) -> np.ndarray:
@@ -117,10 +113,10 @@ def _answers(some: Comparison, copies: dict[str, np.ndarray]) -> Iterator[tuple[
             yield f"copy of {name}", round_to(values, dtype)
     # In a dtype that holds twice the largest number; the parts of a complex number one by one, for Inf times 2
     # is NaN in the other.
-    wide = _in_double(golden)
-    twice = (wide.view(np.float64) * 2).view(wide.dtype)
+    double = wide(golden)
+    twice = (double.view(np.float64) * 2).view(double.dtype)
     yield "twice the golden", round_to(twice, dtype)
-    yield "negated golden", round_to(-wide, dtype)
+    yield "negated golden", round_to(-double, dtype)
 
 
 def _passes(answer: np.ndarray, some: Comparison, standard: Standard, by_element: bool) -> bool:

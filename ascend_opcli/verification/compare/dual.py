@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ascend_opcli.verification.compare.elements import same
 from ascend_opcli.verification.compare.scaled import Scaled, add_squares
 from ascend_opcli.verification.compare.wide_blocks import wide_blocks
 from ascend_opcli.verification.comparison import Comparison
@@ -48,14 +49,14 @@ class _Special:
         """Elements where the output or the golden is NaN or Inf; ``with_inf``: INF_NAN_MODE_ENABLE is 1."""
         infinite = np.isinf(x) | np.isinf(y)
         if not with_inf:
-            self.left_out += int(np.count_nonzero(infinite & ~_same(x, y)))
+            self.left_out += int(np.count_nonzero(infinite & ~same(x, y)))
             x, y, z = x[~infinite], y[~infinite], z[~infinite]
-        good = _same(x, z) | (~np.isfinite(y) & _same(x, y))
+        good = same(x, z) | (~np.isfinite(y) & same(x, y))
         # How far two numbers are apart is a matter of the ratios.
-        agree = _same(z, y) | (np.isfinite(z) & np.isfinite(y))
+        agree = same(z, y) | (np.isfinite(z) & np.isfinite(y))
         self.alone += int(np.count_nonzero(~good & agree))
         self.different += int(np.count_nonzero(~good & ~agree))
-        self.accepted += int(np.count_nonzero(good & ~_same(x, y)))
+        self.accepted += int(np.count_nonzero(good & ~same(x, y)))
 
 
 def dual(comparison: Comparison, standard: Standard) -> tuple[Standard, list[str], float, list[str]]:
@@ -135,7 +136,3 @@ def _lone(comparison: Comparison, standard: Standard) -> tuple[int, float]:
 
 def _ratio(mine: float, other: float, least: float) -> float:
     return 1.0 if mine == other == 0.0 else mine / max(other, least)
-
-
-def _same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.asarray((a == b) | (np.isnan(a) & np.isnan(b)))

@@ -182,7 +182,7 @@ def _floats(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard)
     # A golden that rounds to Inf is expected as that Inf; otherwise it counts unrounded.
     expected = np.where(np.isfinite(rounded), stored.astype(np.float64), rounded)
 
-    exact = (value == rounded) | (np.isnan(value) & np.isnan(rounded))
+    exact = same(value, rounded)
     finite = np.isfinite(value) & np.isfinite(expected)
     x, y = np.where(finite, value, 0.0), np.where(finite, expected, 0.0)
     sign = finite & (((x < 0) & (y > 0)) | ((x > 0) & (y < 0)))
@@ -249,6 +249,22 @@ def same_bytes(got: np.ndarray, rounded: np.ndarray) -> np.ndarray:
     """Equality of the bits of two arrays of one dtype."""
     word = np.dtype(f"u{got.dtype.itemsize}")
     return np.asarray(got.view(word) == rounded.view(word))
+
+
+def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Where two arrays of floats are equal, NaN being equal to NaN."""
+    return np.asarray((a == b) | (np.isnan(a) & np.isnan(b)))
+
+
+def wide(values: np.ndarray) -> np.ndarray:
+    """Values as float64 or complex128; 64-bit integers beyond 2^53 are rounded."""
+    if values.dtype.kind == "c":
+        return values.astype(np.complex128)
+    if values.dtype.kind == "b":
+        values = values.view(np.uint8)  # a byte that is no bool stays what it is
+    if values.dtype.kind in "iu":
+        return values.astype(np.float64)
+    return widen(values, np.float64)
 
 
 def _of_worse(figure: np.ndarray, used: np.ndarray) -> np.ndarray:

@@ -24,8 +24,7 @@ def rounded(golden: np.ndarray, dtype: str) -> np.ndarray:
     def make(first: int, last: int) -> np.ndarray:
         return round_to(Flat(golden, CHUNK).block(first, last), dtype)
 
-    made: Any = Streamed(golden.shape, numpy_dtype(dtype), make)
-    return made  # type: ignore[no-any-return]
+    return Streamed(golden.shape, numpy_dtype(dtype), make)  # type: ignore[return-value]
 
 
 class Patched(Flat):

@@ -17,7 +17,7 @@ from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import part, round_to, widen
 from ascend_opcli.tensors.flat import Flat, take
 from ascend_opcli.verification.compare.dual import dual
-from ascend_opcli.verification.compare.elements import split
+from ascend_opcli.verification.compare.elements import same, split
 from ascend_opcli.verification.compare.kolmogorov import critical, distance
 from ascend_opcli.verification.compare.metrics import Metrics, measure
 from ascend_opcli.verification.compare.patched import Patched
@@ -116,8 +116,7 @@ def _nan_in_float32(comparison: Comparison) -> int:
     count, parts = 0, 1 if part(comparison.dtype) == comparison.dtype else 2
     with np.errstate(all="ignore"):
         for x, y in wide_blocks(comparison):
-            same = (x == y) | (np.isnan(x) & np.isnan(y))
-            strange = np.isnan(x.astype(np.float32) - y.astype(np.float32)) & ~same
+            strange = np.isnan(x.astype(np.float32) - y.astype(np.float32)) & ~same(x, y)
             count += int(np.count_nonzero(strange.reshape(-1, parts).any(axis=1)))
     return count
 

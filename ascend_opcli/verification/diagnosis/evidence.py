@@ -10,12 +10,12 @@ import numpy as np
 
 from ascend_opcli.model import Attribute, BoundArgument, Tensor
 from ascend_opcli.tensors.dtypes import dtype as dtype_of
-from ascend_opcli.tensors.dtypes import float_format, part, round_to, spacing, widen
+from ascend_opcli.tensors.dtypes import float_format, part, round_to, spacing
 from ascend_opcli.tensors.flat import spread, take
 from ascend_opcli.tensors.layout import view
-from ascend_opcli.verification.compare.elements import failing, figures
+from ascend_opcli.verification.compare.elements import failing, figures, same, wide
 from ascend_opcli.verification.comparison import Comparison
-from ascend_opcli.verification.diagnosis.explanation import percent
+from ascend_opcli.verification.diagnosis.explanation import Explanation, percent
 from ascend_opcli.verification.diagnosis.rerun import Rerun
 from ascend_opcli.verification.diagnosis.wrong_elements import WrongElements
 from ascend_opcli.verification.standards.named import Standard
@@ -104,8 +104,7 @@ class Evidence:
     def error(self) -> np.ndarray:
         """|got - golden| as distances; Inf where one of them is not finite and they differ."""
         error = np.abs(self.x - self.y)
-        same = (self.x == self.y) | (np.isnan(self.x) & np.isnan(self.y))
-        return np.where(same, 0.0, np.where(np.isfinite(error), error, np.inf))
+        return np.where(same(self.x, self.y), 0.0, np.where(np.isfinite(error), error, np.inf))
 
     @cached_property
     def ulp(self) -> np.ndarray:
@@ -179,17 +178,22 @@ class Evidence:
         """The part of the wrong elements that a mask over those looked at holds for."""
         return float(np.count_nonzero(mask & self.wrong)) / max(1, int(np.count_nonzero(self.wrong)))
 
+    def explained(self, mask: np.ndarray, text: str, *, complete: bool = False) -> Explanation | None:
+        """The explanation that holds for the elements of a mask, where those are nearly all of the wrong ones."""
+        share = self.share(mask)
+        return Explanation(text, share, complete=complete) if share >= NEARLY_ALL else None
+
     def alike(self, other: np.ndarray) -> np.ndarray:
         """Where an output is another value rather than the golden. Always False where those two agree."""
         with np.errstate(all="ignore"):
             off = np.abs(self.x - other)
-            same = (self.x == other) | (np.isnan(self.x) & np.isnan(other))
+            met = same(self.x, other)
             if not self.is_float and self.x.dtype.kind != "c":
-                return np.asarray(same & (other != self.y))
+                return np.asarray(met & (other != self.y))
             near = np.maximum(_ALIKE[part(self.dtype)] * np.abs(other), 2 * self.ulp)
             explained = np.isfinite(off) & (off <= near) & (off * NEARER <= self.error)
             told = ~((other == self.rounded) | (np.isnan(other) & np.isnan(self.y)))
-        return np.asarray((same | explained) & told)
+        return np.asarray((met | explained) & told)
 
     def agrees(self, other: np.ndarray) -> bool:
         """Whether other values fit the elements that are right, too."""
@@ -226,14 +230,3 @@ class Evidence:
         if len(self.shape) < 2:
             return f"{place:,}"
         return f"[{', '.join(str(int(i)) for i in np.unravel_index(place, self.shape))}]"
-
-
-def wide(values: np.ndarray) -> np.ndarray:
-    """Values as float64 or complex128; 64-bit integers beyond 2^53 are rounded."""
-    if values.dtype.kind == "c":
-        return values.astype(np.complex128)
-    if values.dtype.kind == "b":
-        values = values.view(np.uint8)  # a byte that is no bool stays what it is
-    if values.dtype.kind in "iu":
-        return values.astype(np.float64)
-    return widen(values, np.float64)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,33 +27,33 @@ Change = tuple[str, Mapping[str, Any]]
 """What it would mean, and the changes to the run that would give it."""
 
 
-def _best(e: Evidence, changes: Iterator[Change]) -> Explanation | None:
-    """The change that gives the wrong elements and leaves the right ones as they are."""
-    if e.rerun is None:
-        return None
-    best: Explanation | None = None
-    for text, change in changes:
-        with contextlib.suppress(Exception):  # a change that the reference does not take explains nothing
-            values = e.rerun.values(**change)
-            if values is None:
-                break
-            share = e.share(e.alike(values))
-            if share >= NEARLY_ALL and share > (best.share if best else 0.0) and e.agrees(values):
-                best = Explanation(text, share, complete=True, guess=True)
-                if share == 1.0:
+def _rule(changes: Callable[[Evidence], Iterator[Change]]) -> Callable[[Evidence], Explanation | None]:
+    """The rule that names the change which gives the wrong elements and leaves the right ones as they are."""
+
+    @functools.wraps(changes)
+    def rule(e: Evidence) -> Explanation | None:
+        best: Explanation | None = None
+        for text, change in changes(e) if e.rerun is not None else ():
+            with contextlib.suppress(Exception):  # a change that the reference does not take explains nothing
+                values = e.rerun.values(**change)  # type: ignore[union-attr]
+                if values is None:
                     break
-    return best
+                share = e.share(e.alike(values))
+                if share >= NEARLY_ALL and share > (best.share if best else 0.0) and e.agrees(values):
+                    best = Explanation(text, share, complete=True, guess=True)
+                    if share == 1.0:
+                        break
+        return best
+
+    return rule
 
 
 # --- attributes ---------------------------------------------------------------------------------------------------
 
 
-def attribute_ignored(e: Evidence) -> Explanation | None:
+@_rule
+def attribute_ignored(e: Evidence) -> Iterator[Change]:
     """An attribute at its default although the case says otherwise."""
-    return _best(e, _defaults(e))
-
-
-def _defaults(e: Evidence) -> Iterator[Change]:
     for name, bound in e.attributes.items():
         if name in e.defaults and not _same(e.defaults[name], bound.value):
             default: Any = e.defaults[name]
@@ -63,18 +64,15 @@ def _defaults(e: Evidence) -> Iterator[Change]:
             yield text, {"attributes": {name: Attribute(default, bound.dtype)}}
 
 
-def attribute_misread(e: Evidence) -> Explanation | None:
+@_rule
+def attribute_misread(e: Evidence) -> Iterator[Change]:
     """An attribute at a neutral value, with another sign, or rounded."""
-    return _best(e, _misread(e))
-
-
-def _misread(e: Evidence) -> Iterator[Change]:
     for name, bound in e.attributes.items():
-        said = _value(bound.value)
+        written = _value(bound.value)
         if isinstance(bound.value, bool):
             if _same(e.defaults.get(name), not bound.value):
                 continue  # that is the default
-            text = f"got is what {name} = {_value(not bound.value)} gives, not {said}"
+            text = f"got is what {name} = {_value(not bound.value)} gives, not {written}"
             yield text, {"attributes": {name: Attribute(not bound.value, bound.dtype)}}
             continue
         if not isinstance(bound.value, (int, float)):
@@ -84,7 +82,7 @@ def _misread(e: Evidence) -> Iterator[Change]:
             if any(_same(value, s) for s in seen):
                 continue
             seen.append(value)
-            text = f"got is what {name} = {_value(value)}{how} gives, not {said}"
+            text = f"got is what {name} = {_value(value)}{how} gives, not {written}"
             yield text, {"attributes": {name: Attribute(value, bound.dtype)}}
 
 
@@ -115,12 +113,9 @@ def _value(value: object) -> str:
 # --- inputs -------------------------------------------------------------------------------------------------------
 
 
-def input_ignored(e: Evidence) -> Explanation | None:
+@_rule
+def input_ignored(e: Evidence) -> Iterator[Change]:
     """An input read as zeros or ones."""
-    return _best(e, _plain_inputs(e))
-
-
-def _plain_inputs(e: Evidence) -> Iterator[Change]:
     for make, word in ((np.zeros_like, "0"), (np.ones_like, "1")):
         for name in e.tensors:
             yield (
@@ -129,12 +124,9 @@ def _plain_inputs(e: Evidence) -> Iterator[Change]:
             )
 
 
-def inputs_swapped(e: Evidence) -> Explanation | None:
+@_rule
+def inputs_swapped(e: Evidence) -> Iterator[Change]:
     """Two inputs of the same kind in each other's place."""
-    return _best(e, _swaps(e))
-
-
-def _swaps(e: Evidence) -> Iterator[Change]:
     pairs = [
         (a, b)
         for a, b in itertools.combinations(e.tensors, 2)
@@ -146,12 +138,9 @@ def _swaps(e: Evidence) -> Iterator[Change]:
         yield f"got is what {a} and {b} give when they are exchanged", change
 
 
-def special_of_input(e: Evidence) -> Explanation | None:
+@_rule
+def special_of_input(e: Evidence) -> Iterator[Change]:
     """NaN, Inf or subnormal numbers of an input replaced on the way in."""
-    return _best(e, _specials(e))
-
-
-def _specials(e: Evidence) -> Iterator[Change]:
     for name, tensor in e.tensors.items():
         dtype = tensor.spec.dtype
         if DTYPES[dtype].kind != "float":
@@ -184,12 +173,9 @@ def _of(value: float, like: np.ndarray) -> np.ndarray:
 # --- layouts and axes ---------------------------------------------------------------------------------------------
 
 
-def strides_ignored(e: Evidence) -> Explanation | None:
+@_rule
+def strides_ignored(e: Evidence) -> Iterator[Change]:
     """An input's storage read one element after another."""
-    return _best(e, _contiguous_reads(e))
-
-
-def _contiguous_reads(e: Evidence) -> Iterator[Change]:
     for name, tensor in e.tensors.items():
         spec = tensor.spec
         if spec.count > WHOLE:
@@ -215,12 +201,9 @@ def _without_offset(tensor: Tensor) -> Any:
     return dataclasses.replace(tensor.spec, offset=0)
 
 
-def transposed_input(e: Evidence) -> Explanation | None:
+@_rule
+def transposed_input(e: Evidence) -> Iterator[Change]:
     """An input's last two axes exchanged in memory."""
-    return _best(e, _transposes(e))
-
-
-def _transposes(e: Evidence) -> Iterator[Change]:
     for name, tensor in e.tensors.items():
         shape = tensor.spec.shape
         if len(shape) < 2 or min(shape[-2:]) < 2 or tensor.spec.count > WHOLE:
@@ -236,9 +219,10 @@ def other_axis(e: Evidence) -> Explanation | None:
     """A smaller input laid along another axis of the same length, or as flat memory."""
     if e.rerun is None:
         return None
-    return _best(e, _broadcasts(e)) if e.rerun.elementwise else _exchanged_axes(e)
+    return _broadcasts(e) if e.rerun.elementwise else _exchanged_axes(e)
 
 
+@_rule
 def _broadcasts(e: Evidence) -> Iterator[Change]:
     if e.places.total > WHOLE:
         return

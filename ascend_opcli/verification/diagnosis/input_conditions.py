@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ascend_opcli.tensors.dtypes import DTYPES, float_format, integer_range, name_of
-from ascend_opcli.verification.diagnosis.evidence import Evidence, wide
+from ascend_opcli.verification.compare.elements import wide
+from ascend_opcli.verification.diagnosis.evidence import Evidence
 from ascend_opcli.verification.diagnosis.explanation import Explanation, number
 
 SURELY = 1e-7

@@ -8,7 +8,8 @@ import numpy as np
 
 from ascend_opcli.tensors.dtypes import round_to
 from ascend_opcli.tensors.flat import take
-from ascend_opcli.verification.diagnosis.evidence import NEARER, NEARLY_ALL, Evidence, wide
+from ascend_opcli.verification.compare.elements import wide
+from ascend_opcli.verification.diagnosis.evidence import NEARER, NEARLY_ALL, Evidence
 from ascend_opcli.verification.diagnosis.explanation import Explanation, elements
 from ascend_opcli.verification.diagnosis.places import multiple
 
@@ -43,10 +44,11 @@ def poison_bytes(e: Evidence) -> Explanation | None:
     octets = np.ascontiguousarray(e.raw).view(np.uint8).reshape(len(e.raw), -1)
     for poison in POISONS:
         there = (octets == poison).all(axis=1)
-        share = e.share(there)
-        if share >= NEARLY_ALL:
-            text = f"got is the poison 0x{poison:X} of before the call, in {{these}}: not written, or added onto it"
-            return Explanation(text, share, complete=bool(there.all()))
+        text = (
+            f"got is the poison 0x{poison:X} of before the call, in {{these}}: not written, or added onto it"
+        )
+        if found := e.explained(there, text, complete=bool(there.all())):
+            return found
     return None
 
 
@@ -55,12 +57,8 @@ def onto_poison(e: Evidence) -> Explanation | None:
     if e.raw.dtype.kind not in "iu" or e.raw.itemsize == 1:
         return None
     poison = np.full(e.raw.itemsize, POISONS[0], np.uint8).view(e.raw.dtype)
-    share = e.share(e.raw - poison == take(e.golden, e.at).astype(e.raw.dtype, copy=False))
-    if share >= NEARLY_ALL:
-        return Explanation(
-            "got is the golden added onto what the output held before the call, in {these}", share
-        )
-    return None
+    added = e.raw - poison == take(e.golden, e.at).astype(e.raw.dtype, copy=False)
+    return e.explained(added, "got is the golden added onto what the output held before the call, in {these}")
 
 
 def earlier_call(e: Evidence) -> Explanation | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence
+from ascend_opcli.verification.diagnosis.evidence import Evidence
 from ascend_opcli.verification.diagnosis.explanation import Explanation, elements
 
 BLOCK_BYTES = 32
@@ -48,7 +48,7 @@ def one_stretch(e: Evidence) -> Explanation | None:
         if precise == 1:
             text = (
                 f"only the first {length:,} of {elements(places.total)} are wrong"
-                f" ({size}{multiple(e, length)}): {_up_to(length)}"
+                f" ({size}{multiple(e, length)}): element {length:,} is the first right one"
             )
         else:
             text = (
@@ -67,10 +67,6 @@ def one_stretch(e: Evidence) -> Explanation | None:
             f" ({_some(e, length)}; {size}{_from(e, places.first)}), none of the others"
         )
     return Explanation(text, precise=precise)
-
-
-def _up_to(length: int) -> str:
-    return f"element {length:,} is the first right one"
 
 
 def _some(e: Evidence, length: int) -> str:
@@ -186,22 +182,15 @@ def _axis_text(e: Evidence, axis: int, low: int, high: int, *, full: bool) -> st
     dim, rank, stride = e.shape[axis], len(e.shape), _strides(e.shape)[axis]
     which = f"index {low}" if low == high else f"the indices {low} to {high}"
     name = _slice_name(rank, axis)
-    ends = {
-        0: f", the first {name}" if low == high else "",
-        dim - 1: f", the last {name}" if low == high else "",
-    }
-    said = (
-        ends.get(high if low != 0 else low, "") or f", {name} {low}"
-        if low == high
-        else f", {name}s {low} to {high}"
-    )
+    words = {0: f", the first {name}", dim - 1: f", the last {name}"}.get(low, f", {name} {low}")
+    words = words if low == high else f", {name}s {low} to {high}"
     if axis == 0 and full:
-        return f"only {which} of axis 0 ({dim:,} long{said}) {'is' if low == high else 'are'} wrong"
+        return f"only {which} of axis 0 ({dim:,} long{words}) {'is' if low == high else 'are'} wrong"
     if axis == 0:
-        return f"all errors lie at {which} of axis 0 ({dim:,} long{said})"
+        return f"all errors lie at {which} of axis 0 ({dim:,} long{words})"
     return (
         f"the errors repeat with a period of {elements(dim * stride)}, at offset {low * stride:,}"
-        f"{_width((high - low + 1) * stride)}: {which} of axis {axis} ({dim:,} long{said})"
+        f"{_width((high - low + 1) * stride)}: {which} of axis {axis} ({dim:,} long{words})"
     )
 
 
@@ -260,6 +249,3 @@ def from_on(e: Evidence) -> Explanation | None:
         f"no element before {places.first:,} is wrong, {places.count:,} of the {after:,} from there on are",
         precise=places.count / after,
     )
-
-
-__all__ = ["NEARLY_ALL", "from_on", "multiple", "one_index", "one_stretch", "period", "single"]

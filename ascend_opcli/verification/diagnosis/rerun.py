@@ -17,6 +17,7 @@ from ascend_opcli.reference.notes import pick
 from ascend_opcli.tensors.dtypes import round_to
 from ascend_opcli.tensors.flat import spread, take
 from ascend_opcli.tensors.layout import view
+from ascend_opcli.verification.compare.elements import wide
 
 BUDGET = 1 << 23
 """Elements that may be worked out again in whole runs, over all rules of one output."""
@@ -80,11 +81,13 @@ class Rerun:
         if unrounded:
             operator = dataclasses.replace(operator, rounds_to=None)
         outputs = {n: self._spec(s, unrounded) for n, s in self._call.outputs.items()}
-        made = host_result(operator, dataclasses.replace(self._call, arguments=arguments, outputs=outputs))
-        found = made[self._output]
-        array = found[self._member or 0] if isinstance(found, tuple) else found
+        outputs_again = host_result(
+            operator, dataclasses.replace(self._call, arguments=arguments, outputs=outputs)
+        )
+        output = outputs_again[self._output]
+        array = output[self._member or 0] if isinstance(output, tuple) else output
         chosen = array.reshape(-1) if self.elementwise else take(array, self._at if at is None else at)
-        return chosen.astype(np.complex128 if chosen.dtype.kind == "c" else np.float64)
+        return wide(chosen)
 
     def branches(self) -> dict[str, np.ndarray]:
         """The operator's branches as masks over the chosen elements; none where it cannot be asked there."""
@@ -153,24 +156,24 @@ def _picking(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Narrow(np.ndarray):
-    """A float32 array every arithmetic result of which is rounded to ``held``."""
+    """A float32 array every arithmetic result of which is rounded to the dtype ``narrow``."""
 
-    held = ""
+    narrow = ""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         plain = [np.asarray(i) if isinstance(i, np.ndarray) else i for i in inputs]
-        made = getattr(ufunc, method)(*plain, **options)
-        if not isinstance(made, (np.ndarray, np.generic)) or made.dtype.kind != "f":
-            return made
-        return _narrow(np.asarray(made), self.held)
+        result = getattr(ufunc, method)(*plain, **options)
+        if not isinstance(result, (np.ndarray, np.generic)) or result.dtype.kind != "f":
+            return result
+        return _narrow(np.asarray(result), self.narrow)
 
 
 class _Float16(_Narrow):
-    held = "float16"
+    narrow = "float16"
 
 
 class _BFloat16(_Narrow):
-    held = "bfloat16"
+    narrow = "bfloat16"
 
 
 _KINDS: dict[str, type[_Narrow]] = {"float16": _Float16, "bfloat16": _BFloat16}
@@ -191,9 +194,9 @@ def _narrowed(operator: Operator, dtype: str) -> Operator:
                 values[name] = _narrow(value, dtype)
             elif isinstance(value, np.float32):
                 values[name] = np.float32(round_to(np.asarray([value]), dtype).astype(np.float32)[0])
-        made = reference(**values)
-        if isinstance(made, tuple):
-            return tuple(np.asarray(m) for m in made)
-        return np.asarray(made)
+        result = reference(**values)
+        if isinstance(result, tuple):
+            return tuple(np.asarray(member) for member in result)
+        return np.asarray(result)
 
     return dataclasses.replace(operator, reference=narrow)

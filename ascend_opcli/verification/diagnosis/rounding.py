@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from ascend_opcli.tensors.dtypes import DTYPES, float_format, integer_range, numpy_dtype, round_to
-from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence, wide
+from ascend_opcli.verification.compare.elements import wide
+from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence
 from ascend_opcli.verification.diagnosis.explanation import Explanation
 
 _NARROWER = {
@@ -31,11 +32,9 @@ def finer_than_rounding(e: Evidence) -> Explanation | None:
     """Nothing is wrong with the output: the standard allows less than the output's dtype can hold."""
     if not e.is_float:
         return None
-    share = e.share(e.finite & (e.x == e.rounded) & (np.signbit(e.x) == np.signbit(e.rounded)))
-    if share < NEARLY_ALL:
-        return None
+    same = e.finite & (e.x == e.rounded) & (np.signbit(e.x) == np.signbit(e.rounded))
     text = f"got is the golden rounded to {e.dtype} in {{these}}: the standard allows less than that rounding"
-    return Explanation(text, share, complete=True)
+    return e.explained(same, text, complete=True)
 
 
 def other_rounding(e: Evidence) -> Explanation | None:

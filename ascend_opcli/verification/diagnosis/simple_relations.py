@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ascend_opcli.tensors.dtypes import round_to
-from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence, wide
+from ascend_opcli.verification.compare.elements import same, wide
+from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence
 from ascend_opcli.verification.diagnosis.explanation import Explanation, number
 
 _PLAINEST = (*(float(n) for n in (2, 3, 4, 8, 10, 16)), *(1.0 / n for n in (2, 3, 4, 8, 10, 16)))
@@ -39,13 +40,13 @@ def one_value(e: Evidence) -> Explanation | None:
     """The same where the goldens do not vary: a scale or an offset would say more."""
     wrong = e.x[e.wrong]
     value = wrong[len(wrong) // 2]
-    same = (e.x == value) | (np.isnan(e.x) & np.isnan(value))
-    share = e.share(same)
+    alike = same(e.x, value)
+    share = e.share(alike)
     if share < NEARLY_ALL or np.isnan(value) or (value != 0 and np.count_nonzero(e.wrong) < 3):
         return None
     other = np.full(e.x.shape, value)
     everywhere = e.agrees(other)
-    if everywhere and same.all() and len(e.x) > 1 and np.mean(e.wrong) > 0.5:
+    if everywhere and alike.all() and len(e.x) > 1 and np.mean(e.wrong) > 0.5:
         return Explanation(f"the whole output is {number(value)}", share, complete=True)
     return Explanation(
         f"got is {number(value)} in {{these}}",
@@ -103,13 +104,13 @@ def _factors(e: Evidence) -> list[float | complex]:
         return []
     varied = len(np.unique(e.y[told])) >= 3
     simple = [_simple(p, size, _SIMPLE if varied else _PLAINEST) for p in parts]
-    made: list[float | complex] = []
+    factors: list[float | complex] = []
     # Two simple numbers at once are easily met by chance.
     if None not in simple and (varied or 0.0 in simple):
-        made.append(complex(*(s or 0.0 for s in simple)))
+        factors.append(complex(*(s or 0.0 for s in simple)))
     if varied:
-        made.append(complex(*(0.0 if s == 0.0 else p for s, p in zip(simple, parts, strict=True))))
-    return [k.real if complex(k).imag == 0 else k for k in made]
+        factors.append(complex(*(0.0 if s == 0.0 else p for s, p in zip(simple, parts, strict=True))))
+    return [k.real if complex(k).imag == 0 else k for k in factors]
 
 
 def _simple(value: float, size: float, known: Sequence[float]) -> float | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ascend_opcli.tensors.dtypes import float_format, integer_range
-from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence, wide
+from ascend_opcli.verification.compare.elements import wide
+from ascend_opcli.verification.diagnosis.evidence import NEARLY_ALL, Evidence
 from ascend_opcli.verification.diagnosis.explanation import Explanation, number
 
 NEAR_LARGEST = 1 / 16
@@ -138,5 +139,5 @@ def _found(e: Evidence, mask: np.ndarray, text: str, kind: np.ndarray | None = N
     if share < NEARLY_ALL:
         return None
     values = np.unique(e.x[mask & e.wrong])
-    said = text.replace("{value}", number(values[0]) if len(values) == 1 else "a number")
-    return Explanation(said, share, placed=kind is not None and bool(e.wrong[kind].all()))
+    text = text.replace("{value}", number(values[0]) if len(values) == 1 else "a number")
+    return Explanation(text, share, placed=kind is not None and bool(e.wrong[kind].all()))

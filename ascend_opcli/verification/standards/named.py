@@ -31,14 +31,6 @@ _ECOSYSTEM = {
     "float8_e4m3fn": (2.0**-2, 2.0**-4, 1.0),
     "float8_e5m2": (2.0**-1, 2.0**-3, 0.1),
 }
-# T of MERE < T and MARE < 10 T: the same page from 2026-04 to 2026-07.
-_ECOSYSTEM_2026_04 = {
-    "float16": 2.0**-10,
-    "bfloat16": 2.0**-7,
-    "float32": 2.0**-13,
-    "float8_e4m3fn": 2.0**-3,
-    "float8_e5m2": 2.0**-2,
-}
 
 
 def ecosystem(
@@ -52,7 +44,7 @@ def ecosystem(
     """The ecosystem operator standard of 2026-07; "or 32 ulp" is read per element, as ATK does."""
     if dtype_of(dtype).kind not in ("float", "complex"):
         return _outside("ecosystem", "ecosystem 2026-07", dtype)
-    row, note = _row(dtype)
+    row, note = other_tools.row_of(dtype)
     rtol = _ECOSYSTEM[row][0] if rtol is None else rtol
     atol = _ECOSYSTEM[row][1] if atol is None else atol
     limit = _ECOSYSTEM[row][2] if limit is None else limit
@@ -70,8 +62,8 @@ def ecosystem_2026_04(dtype: str, *, threshold: float | None = None, ratio: floa
     name = "ecosystem-2026-04"
     if dtype_of(dtype).kind not in ("float", "complex"):
         return _outside(name, "ecosystem 2026-04", dtype)
-    row, note = _row(dtype)
-    mean = _ECOSYSTEM_2026_04[row] if threshold is None else threshold
+    row, note = other_tools.row_of(dtype)
+    mean = other_tools.MEAN_LIMITS[row] if threshold is None else threshold
     rule = (
         f"ecosystem 2026-04: |got - golden| / (|golden| + 1e-7) has a mean < {number(mean)} "
         f"and is < {number(mean * ratio)} for every element{note}"
@@ -99,7 +91,7 @@ def allclose(dtype: str, *, rtol: float = 1e-5, atol: float = 1e-8) -> Standard:
 def ulp(dtype: str, *, max: float = 1.0) -> Standard:  # the number's name is what the user writes
     """Distance in spacings of the output dtype at the golden; ``max`` may be fractional."""
     rule = f"|got - golden| <= {number(max)} ulp of {part(dtype)} for every element"
-    return Standard("ulp", rule + _parts(dtype), part(dtype), kind="ulp", ulps=max)
+    return Standard("ulp", rule + other_tools.parts_note(dtype), part(dtype), kind="ulp", ulps=max)
 
 
 def exact(dtype: str) -> Standard:
@@ -154,22 +146,9 @@ WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 """Parameters that are words, with those that there are; any word where none are listed."""
 
 
-def _row(dtype: str) -> tuple[str, str]:
-    """The row of the ecosystem tables for a float or complex dtype, and what the rule has to say about it."""
-    if dtype_of(dtype).kind == "complex":
-        return "float32", " (real and imaginary part, by the float32 row)"
-    if dtype == "float64":
-        return "float32", " (float64 has no row: the float32 row)"
-    return dtype, ""
-
-
 def _outside(name: str, title: str, dtype: str) -> Standard:
     rule = f"{title} does not cover {dtype}: equal to the golden rounded to {dtype}"
-    return Standard(name, rule, part(dtype), kind="equal")
-
-
-def _parts(dtype: str) -> str:
-    return " (real and imaginary part)" if dtype_of(dtype).kind == "complex" else ""
+    return other_tools.equality(name, rule, dtype)
 
 
 def _linear(rtol: float, atol: float) -> str:
@@ -182,18 +161,18 @@ def _linear(rtol: float, atol: float) -> str:
 def make(choice: StandardChoice, dtype: str) -> Standard:
     """The standard of that choice for an output dtype; ValueError in one sentence where it cannot be."""
     check(choice)
-    return _made(choice, dtype_of(dtype).name)
+    return _concrete(choice, dtype_of(dtype).name)
 
 
-def _made(choice: StandardChoice, dtype: str) -> Standard:
+def _concrete(choice: StandardChoice, dtype: str) -> Standard:
     words = WORDS.get(choice.name, {})
     given = {key: value if key in words else float(value) for key, value in choice.numbers.items()}
-    made = STANDARDS[choice.name](dtype, **given)
-    if dtype != "bool" or made.equality or made.whole == "random":
-        return made
+    standard = STANDARDS[choice.name](dtype, **given)
+    if dtype != "bool" or standard.equality or standard.whole == "random":
+        return standard
     # There is no distance between true and false: a tolerance of 1 would let every answer pass.
-    return Standard(
-        made.name, f"{made.name} has no distance for bool: equal to the golden", dtype, kind="equal"
+    return other_tools.equality(
+        standard.name, f"{standard.name} has no distance for bool: equal to the golden", dtype
     )
 
 
@@ -217,8 +196,8 @@ def check(choice: StandardChoice) -> None:
         known = ": known are " + ", ".join(STANDARDS)
         own, colon, numbers = choice.name.partition(":")
         if colon and own in STANDARDS:  # the command line's form
-            said = ", ".join(pair.strip().replace("=", ": ", 1) for pair in numbers.split(","))
-            raise ValueError(f"the numbers of a standard are a mapping here: {own}: {{{said}}}")
+            written = ", ".join(pair.strip().replace("=", ": ", 1) for pair in numbers.split(","))
+            raise ValueError(f"the numbers of a standard are a mapping here: {own}: {{{written}}}")
         raise ValueError(
             f"unknown standard '{choice.name}'" + did_you_mean(choice.name, STANDARDS, otherwise=known)
         )
@@ -235,7 +214,7 @@ def check(choice: StandardChoice) -> None:
         else:
             _check_range(choice.name, key, value)
     # What two numbers must have in common; it does not depend on the dtype.
-    _made(choice, "float32")
+    _concrete(choice, "float32")
 
 
 def needs_input(choice: StandardChoice) -> None:

@@ -11,14 +11,15 @@ from ascend_opcli.tensors.dtypes import dtype as dtype_of
 from ascend_opcli.tensors.dtypes import float_format, part
 from ascend_opcli.verification.standards.rule import Standard, number
 
-# T of MERE < T and MARE < 10 T: ATK's single benchmark has the thresholds of the ecosystem page of 2026-04.
-_SINGLE = {
+MEAN_LIMITS = {
     "float16": 2.0**-10,
     "bfloat16": 2.0**-7,
     "float32": 2.0**-13,
     "float8_e4m3fn": 2.0**-3,
     "float8_e5m2": 2.0**-2,
 }
+"""T of MERE < T and MARE < 10 T: the ecosystem page from 2026-04 to 2026-07, and ATK's single benchmark."""
+
 RATIO_TOOLS = ("close", "verify_result")
 ORDERS = ("kept", "any")
 REPEATS = ("never", "allowed")
@@ -59,9 +60,9 @@ def single(
     if dtype == "int8":
         return Standard("single", f"{title}: |got - golden| <= 1 for int8", dtype, atol=1.0)
     if dtype_of(dtype).kind not in ("float", "complex"):
-        return _equal("single", f"{title}: {dtype} is equal to the golden", dtype)
-    row, note = _row(dtype)
-    mean = _SINGLE[row]
+        return equality("single", f"{title}: {dtype} is equal to the golden", dtype)
+    row, note = row_of(dtype)
+    mean = MEAN_LIMITS[row]
     rule = (
         f"{title}: |got - golden| / (|golden| + 1e-7) has a mean < {number(mean)} and is < "
         f"{number(mean * mare_ratio)} for every element; a golden with NaN or Inf passes{note}{_of_rounded(dtype)}"
@@ -87,8 +88,8 @@ def dual(dtype: str, *, level: str = "L1", third: str = "host", inf_nan_mode: fl
         raise ValueError(f"'inf_nan_mode' of standard 'dual' is 0 or 1, not {inf_nan_mode:g}")
     title = f"double benchmark {level}"
     if dtype_of(dtype).kind not in ("float", "complex"):
-        return _equal("dual", f"{title}: {dtype} is equal to the golden", dtype)
-    row, note = _row(dtype)
+        return equality("dual", f"{title}: {dtype} is equal to the golden", dtype)
+    row, note = row_of(dtype)
     small, counted = _SMALL[row]
     mare, mere, rmse = LEVELS[level]
     who = "the host result" if third == "host" else third
@@ -178,7 +179,7 @@ def cosine(dtype: str, *, max: float = 0.01) -> Standard:  # the number's name i
     rule = f"1 - cos(got, golden) <= {number(max)} over the whole output; an element alone may use that up"
     return Standard(
         "cosine",
-        rule + _parts(dtype) + _of_rounded(dtype),
+        rule + parts_note(dtype) + _of_rounded(dtype),
         part(dtype),
         matched=0.0,
         whole="cosine",
@@ -192,7 +193,7 @@ def torch_npu(dtype: str, *, prec: float = 1e-4, prec16: float = 1e-3) -> Standa
     kind = dtype_of(dtype).kind
     if kind in ("bool", "complex") or dtype.startswith("float8"):
         why = "" if kind == "bool" else f" (assertRtolEqual does not take {dtype})"
-        return _equal("torch_npu", f"torch_npu assertRtolEqual: equal to the golden{why}", dtype)
+        return equality("torch_npu", f"torch_npu assertRtolEqual: equal to the golden{why}", dtype)
     if dtype == "bfloat16":
         both = number(prec16)
         rule = f"torch_npu, bfloat16: torch.allclose, |got - golden| <= {both} * |golden| + {both} for every element"
@@ -249,7 +250,9 @@ def assert_close(dtype: str, *, rtol: float | None = None, atol: float | None = 
 def quant(dtype: str) -> Standard:
     """A quantised output may be one step of its integers off."""
     if dtype_of(dtype).kind not in ("int", "uint"):
-        return _equal("quant", f"quant does not cover {dtype}: equal to the golden rounded to {dtype}", dtype)
+        return equality(
+            "quant", f"quant does not cover {dtype}: equal to the golden rounded to {dtype}", dtype
+        )
     return Standard("quant", "|got - golden| <= 1 (one LSB) for every element", dtype, atol=1.0)
 
 
@@ -258,7 +261,7 @@ def random(dtype: str, *, alpha: float = 0.01) -> Standard:
     rule = f"Kolmogorov-Smirnov: output and golden come from one distribution, alpha {number(alpha)}"
     return Standard(
         "random",
-        rule + _parts(dtype),
+        rule + parts_note(dtype),
         part(dtype),
         kind="none",
         matched=0.0,
@@ -304,11 +307,13 @@ def _of_rounded(dtype: str) -> str:
     return f"; as there, the golden is rounded to {dtype} first, whose steps are up to {step} of a value"
 
 
-def _equal(name: str, rule: str, dtype: str) -> Standard:
+def equality(name: str, rule: str, dtype: str) -> Standard:
+    """Equality under the name of a standard that has no distance for a dtype."""
     return Standard(name, rule, part(dtype), kind="equal")
 
 
-def _row(dtype: str) -> tuple[str, str]:
+def row_of(dtype: str) -> tuple[str, str]:
+    """The row of a table for a float or complex dtype, and what the rule has to say about it."""
     if dtype_of(dtype).kind == "complex":
         return "float32", " (real and imaginary part, by the float32 row)"
     if dtype == "float64":
@@ -316,5 +321,6 @@ def _row(dtype: str) -> tuple[str, str]:
     return dtype, ""
 
 
-def _parts(dtype: str) -> str:
+def parts_note(dtype: str) -> str:
+    """What a rule for each part has to say about complex numbers; empty for the rest."""
     return " (real and imaginary part)" if dtype_of(dtype).kind == "complex" else ""

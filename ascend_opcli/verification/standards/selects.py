@@ -58,14 +58,14 @@ def fault(
     if not -rank <= axis < rank:
         return f"axis {int(axis)} of standard '{NAME}' does not exist in {named}, which has {rank} axes"
     axis = int(axis) % rank
-    made = {n: _spec(a) for n, a in outputs.items()}
+    specs = {n: _spec(a) for n, a in outputs.items()}
     values = words.get("values")
-    if values is not None and (values not in made or values == output):
+    if values is not None and (values not in specs or values == output):
         others = [p.name for p in signature.outputs if p.name != output]
         known = f": the outputs are {', '.join(others) or 'no others'}"
         return f"'{values}' of standard '{NAME}' is no other output{did_you_mean(str(values), others, otherwise=known)}"
     for name in (output, *([str(values)] if values is not None else [])):
-        spec = made.get(name)
+        spec = specs.get(name)
         if spec is None or (not source.shape and spec.shape == (1,)):
             continue
         differ = _differ(name, spec.shape, named, source.shape, axis)
