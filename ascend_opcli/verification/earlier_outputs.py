@@ -19,7 +19,7 @@ LARGEST = 1 << 20
 """Bytes above which an output or a golden is not kept."""
 
 NAMES = 32
-"""Operators, outputs and dtypes of which outputs are kept; those used longest ago go first."""
+"""Operators, outputs and dtypes that are kept at once; those used longest ago go first."""
 
 
 @dataclass(frozen=True, slots=True)

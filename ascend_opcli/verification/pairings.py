@@ -29,20 +29,20 @@ ARRAYS = (np.ndarray, Streamed)
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """One thing to be judged: ``got`` against ``wanted`` by the standard of ``output``.
-
-    ``name`` is that of the report. ``says`` is the rule of an output that is defined up to a choice, empty for others;
-    ``explicit`` says that the golden is the case's own.
-    """
+    """One thing to be judged: ``got`` against ``wanted``."""
 
     output: str
+    """The output whose standard judges."""
     name: str
+    """The name in the report."""
     spec: TensorSpec
     got: np.ndarray
     wanted: np.ndarray
     choice: StandardChoice
     explicit: bool = False
+    """The golden is the case's own."""
     says: str = ""
+    """The rule of an output that is defined up to a choice, empty for others."""
     written: np.ndarray | None = None
 
     @property
@@ -53,17 +53,18 @@ class Pairing:
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """Outputs that are not judged: without a reference, without a golden in this call, or as the case asks.
-
-    ``parts`` names those of which some elements are not, with their number; ``remarks`` are sentences on what the case
-    expects.
-    """
+    """Outputs that are not judged, by name."""
 
     unknown: tuple[str, ...]
+    """Without a reference."""
     undefined: tuple[str, ...]
+    """Without a golden in this call."""
     ignored: tuple[str, ...]
+    """As the case asks."""
     parts: tuple[str, ...] = ()
+    """Those with some elements that are not judged, with the number of these."""
     remarks: tuple[str, ...] = ()
+    """Sentences on what the case expects."""
 
 
 def pairings(
@@ -132,7 +133,7 @@ def _held_pairing(row: Pairing, h: Held) -> Pairing:
     spec = dataclasses.replace(row.spec, dtype=h.dtype or row.spec.dtype, shape=np.shape(h.got))
     choice = row.choice
     if h.name or choice.name == "dual":
-        # What is made of outputs lies around 0 and 1 whatever they are; and a third party has made its own choice.
+        # What is made of outputs lies around 0 and 1; and a third party has made its own choice.
         plain = default_for(spec.dtype)
         why = "made of outputs" if h.name else "defined up to a choice"
         told = f" ({choice.name} is not for what is {why})" if choice.name != plain.name else ""

@@ -181,7 +181,7 @@ class _Outputs:
             report = replace(report, either=thresholds)
             self.warnings.append(_OVERFLOW.format(row.output, f"{len(beyond[0]):,}", self._operator.compute))
         if row.made:  # a cheap wrong answer is one to an output, not to what is made of several
-            one = float(spacing(np.ones(1), row.spec.dtype)[0])  # its size, whatever stands at an element
+            one = float(spacing(np.ones(1), row.spec.dtype)[0])  # its size at every element
             report = replace(
                 report, weak=(), worst=tuple(replace(e, ulp=e.absolute / one) for e in report.worst)
             )

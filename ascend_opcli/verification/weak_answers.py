@@ -128,7 +128,7 @@ def _passes(answer: np.ndarray, some: Comparison, standard: Standard, by_element
 
 
 def _fails_at_once(got: np.ndarray, golden: np.ndarray, dtype: str, standard: Standard) -> bool:
-    """Whether one of these elements fails the output, whatever the others are; False where that is not sure."""
+    """Whether one of these elements fails the output by itself; False where that is not sure."""
     if standard.matched < 1.0 or standard.forgiven is not None:
         if standard.kind != "linear" or standard.non_finite not in ("match", "nan differs"):
             return bool(figures(got, golden, dtype, standard).beyond.any())

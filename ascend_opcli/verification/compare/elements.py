@@ -1,7 +1,7 @@
 """The figures of chosen elements, in float64: the slow and plain definition of every statistic.
 
 The streaming pass proves cheaply that most elements are harmless and hands the others to this module;
-:func:`failing` does so for elements of which nothing but failing or not is asked.
+:func:`failing` does so for elements that need no figures.
 """
 
 from __future__ import annotations
@@ -17,32 +17,35 @@ from ascend_opcli.verification.standards.rule import Standard
 
 @dataclass(slots=True)
 class Figures:
-    """One row per element, for a complex number the worse of its parts, or its modulus where that counts.
-
-    ``mismatch`` marks NaN against a number and Inf against anything else, ``nan_got`` and ``inf_got`` those
-    where it stands in the output. ``error`` is |got - golden|, Inf at a mismatch; ``size`` is |golden|;
-    ``used`` the share of the tolerance or, where it is nearer, of the limit. ``outside`` marks errors over
-    the tolerance, ``beyond`` errors over the limit, ``excess`` by how much. ``paired`` marks NaN that meets
-    NaN where the standard counts that as different.
-    """
+    """One row per element, for a complex number the worse of its parts, or its modulus where that counts."""
 
     exact: np.ndarray
     outside: np.ndarray
+    """The error is over the tolerance."""
     beyond: np.ndarray
+    """The error is over the limit, by ``excess``."""
     excess: np.ndarray
     error: np.ndarray
+    """|got - golden|, Inf at a mismatch."""
     size: np.ndarray
+    """|golden|."""
     used: np.ndarray
+    """The share of the tolerance or, where it is nearer, of the limit."""
     nan: np.ndarray
+    """NaN against a number."""
     inf: np.ndarray
+    """Inf against anything else."""
     nan_got: np.ndarray
+    """Such a NaN stands in the output."""
     inf_got: np.ndarray
+    """Such an Inf stands in the output."""
     sign: np.ndarray
     zero: np.ndarray
     atol_needed: np.ndarray
     rtol_needed: np.ndarray
     relative: np.ndarray
     paired: np.ndarray
+    """NaN meets NaN, and the standard counts that as different."""
 
     @property
     def mismatch(self) -> np.ndarray:

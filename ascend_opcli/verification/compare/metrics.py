@@ -109,14 +109,10 @@ def _metrics(tally: Tally, total: int, dtype: str, standard: Standard) -> Metric
     if standard.mean_limit is not None:
         mean = tally.relative_sum() / (total * parts) if total else 0.0
     tunable = standard.kind == "linear" and not standard.strict
+    counts = ("nan_got", "inf_got", "paired", "outside", "beyond", "excess")
     return Metrics(
         census=tally.census(total),
-        nan_got=tally.nan_got,
-        inf_got=tally.inf_got,
-        paired=tally.paired,
-        outside=tally.outside,
-        beyond=tally.beyond,
-        excess=tally.excess,
+        **{name: getattr(tally, name) for name in counts},
         used=tally.worst[0].used if tally.worst else 0.0,
         mean=mean,
         atol_needed=tally.atol_needed if tunable else None,

@@ -35,18 +35,16 @@ class Bad(NamedTuple):
 
 @dataclass(slots=True)
 class Tally:
-    """Counts, maxima and the worst elements of a range of blocks. Adding them up in any order gives the same.
-
-    ``outside`` counts elements over the tolerance, ``beyond`` over the limit, ``over`` either. ``sums`` holds
-    the relative errors of each block by its start, so that their total does not depend on who added what.
-    ``failing`` are flat indices of what is ``over``, as many as there is room for.
-    """
+    """Counts, maxima and the worst elements of a range of blocks. Adding them up in any order gives the same."""
 
     keep: int = 3
     exact: int = 0
     over: int = 0
+    """Elements over the tolerance or the limit."""
     outside: int = 0
+    """Elements over the tolerance."""
     beyond: int = 0
+    """Elements over the limit."""
     sign: int = 0
     zero: int = 0
     nan: int = 0
@@ -60,7 +58,9 @@ class Tally:
     rtol_needed: float = 0.0
     worst: list[Bad] = field(default_factory=list)
     sums: dict[int, float] = field(default_factory=dict)
+    """The relative errors of each block by its start, so that their total does not depend on who added what."""
     failing: list[np.ndarray] = field(default_factory=list)
+    """Flat indices of what is ``over``, as many as there is room for."""
 
     @property
     def used_by_last(self) -> float:

@@ -89,7 +89,7 @@ def judged(comparison: Comparison, standard: Standard, *, threads: int | None = 
 
 
 def _mismatched(metrics: Metrics, standard: Standard) -> bool:
-    """Whether a NaN or Inf decides, whatever share a criterion over the whole leaves."""
+    """Whether a NaN or Inf decides, although a criterion over the whole may leave a share."""
     if standard.non_finite == "in the share":
         return metrics.census.nan_against_number > 0
     strange = metrics.census.nan_against_number + metrics.census.inf_against_other

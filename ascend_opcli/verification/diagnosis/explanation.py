@@ -10,21 +10,20 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One explanation.
-
-    ``text`` may hold ``{these}``, which becomes the wrong elements in words. ``share`` is the part of them that
-    it explains, ``precise``, for a place, the part of the elements there that are wrong. ``complete`` marks an
-    explanation that gives the right elements as well: the place of the wrong ones then says nothing more;
-    ``placed`` one by the golden's kind, after which only the inputs say more. ``guess`` marks one that a few
-    elements could fit by chance.
-    """
+    """What is wrong with an output, or where."""
 
     text: str
+    """May hold ``{these}``, which becomes the wrong elements in words."""
     share: float = 1.0
+    """The part of the wrong elements that it explains."""
     precise: float = 1.0
+    """Of a place: the part of the elements there that are wrong."""
     complete: bool = False
+    """It gives the right elements as well: the place of the wrong ones then says nothing more."""
     placed: bool = False
+    """It is told by the golden's kind, after which only the inputs say more."""
     guess: bool = False
+    """A few elements could fit it by chance."""
 
 
 def number(value: object) -> str:

@@ -57,7 +57,7 @@ def _values(e: Evidence) -> Iterator[_Condition]:
             continue
         # One element always has some value: it says something where it is a special one.
         if len(chosen) > 1 or not np.isfinite(value):
-            # A plain number is that of the first wrong element, whatever it is: that one fits by itself.
+            # A plain number is taken from the first wrong element, which fits it by itself.
             same, special = there == value, not np.isfinite(value)
             fits = 1.0 if special or value in marks else len(same) / int(np.count_nonzero(same))
             yield _Condition(f"have {name} = {number(value or 0)}", same, fits, special)

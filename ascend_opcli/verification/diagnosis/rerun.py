@@ -61,7 +61,7 @@ class Rerun:
         ``arrays`` stand in for inputs: of an input's own shape or, for an elementwise operator, of the
         output's. ``revalue`` changes an input's values. ``computed_in`` rounds all arithmetic to a dtype;
         ``unrounded`` leaves the result in float32; ``at`` are other flat
-        places of a whole run. Raises whatever the reference raises.
+        places of a whole run. Raises what the reference raises.
         """
         arrays, revalue = arrays or {}, revalue or {}
         arguments: dict[str, Any] = {**self._call.arguments, **(attributes or {})}
@@ -156,7 +156,7 @@ def _picking(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Narrow(np.ndarray):
-    """A float32 array every arithmetic result of which is rounded to the dtype ``narrow``."""
+    """A float32 array whose arithmetic results are rounded to the dtype ``narrow``."""
 
     narrow = ""
 

@@ -25,7 +25,7 @@ MANY_ULPS = 4096
 """More steps than this are no matter of rounding."""
 
 FEW_ULPS = 64
-"""Errors up to this size are said in ulp, whatever made them."""
+"""Errors up to this size are said in ulp."""
 
 
 def finer_than_rounding(e: Evidence) -> Explanation | None:

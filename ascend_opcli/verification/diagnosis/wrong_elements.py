@@ -28,19 +28,18 @@ CELLS = 60
 
 @dataclass(frozen=True, slots=True)
 class WrongElements:
-    """The wrong elements: ``count`` of them between the flat places ``first`` and ``last``.
-
-    ``listed`` are their places in ascending order, all of them or the first :data:`LISTED`. ``sample`` are
-    some of them from everywhere, all where they are few. ``strip`` counts them by cell.
-    """
+    """The wrong elements of an output of ``total``: ``count`` of them, from ``first`` to ``last``, flat places."""
 
     total: int
     count: int
     first: int
     last: int
     listed: np.ndarray
+    """Their places in ascending order, all of them or the first :data:`LISTED`."""
     sample: np.ndarray
+    """Some places from everywhere, all where they are few."""
     strip: np.ndarray
+    """How many lie in each cell along the flattened output."""
 
     @property
     def all_listed(self) -> bool:

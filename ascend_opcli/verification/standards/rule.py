@@ -13,52 +13,49 @@ from ascend_opcli.tensors.dtypes import float_format, spacing
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """An acceptance rule made concrete for one output dtype.
-
-    ``kind`` says what an element must satisfy: ``linear`` |got - golden| <= atol + rtol * |golden|, ``ulp``
-    <= ulps * spacing, ``equal`` and ``bits`` equality after rounding the golden. At least the share
-    ``matched`` of the elements must; every element must also lie within ``limit`` or ``limit_ulps`` spacings
-    (None: no limit), and the mean of |got - golden| / (|golden| + mean_epsilon) below ``mean_limit``.
-    ``strict``: < instead of <=. Spacings are those of ``component``, the dtype of a float or of a complex
-    number's parts.
-
-    Further kinds: ``bytes`` is ``bits`` with the payload of NaN; ``msopst`` and ``torch_npu`` are the rules of
-    those tools with the threshold ``atol``; ``dual`` is the tolerance that a third-party result allows.
-    ``forgiven``, where it is given, is the share of elements that may fail, instead of ``matched``.
-    ``non_finite`` says how NaN and Inf count: ``match`` (each must meet its like), ``nan differs`` (NaN does
-    not meet NaN), ``nan is good`` (a NaN difference passes), ``in the share`` (an Inf that differs is an element
-    that fails, a NaN that does fails the output), ``all in the share`` (so is a NaN), ``golden excuses`` (a
-    golden with any passes the output), ``third`` (4.3 of the dual standard) or ``anything``. ``whole`` names a
-    criterion over the whole output: see :mod:`.whole_output`, and ``numbers`` holds what that needs. ``small`` is the
-    magnitude below which the dual standard counts errors over ``atol``.
-
-    ``rounded``: the golden counts as it is rounded to the output's dtype, as in the tool whose rule this is.
-
-    With ``modulus`` a complex number is one value, its error |got - golden| and NaN where a part is; without,
-    each of its parts must satisfy the rule.
-    """
+    """An acceptance rule made concrete for one output dtype."""
 
     name: str
     rule: str
+    """The rule with its numbers, in words."""
     component: str
+    """The dtype of a float or of a complex number's parts: spacings are those of it."""
     kind: str = "linear"
+    """What an element must satisfy: ``linear`` |got - golden| <= atol + rtol * |golden|, ``ulp`` <= ulps * spacing,
+    ``equal``, ``bits`` and ``bytes`` equality after rounding the golden (``bytes`` with the payload of NaN), ``msopst``
+    and ``torch_npu`` the rules of those tools with the threshold ``atol``, ``dual`` that of a third-party result."""
     rtol: float = 0.0
     atol: float = 0.0
     ulps: float = 0.0
     matched: float = 1.0
+    """The share of the elements that must at least satisfy the rule."""
     limit: float | None = None
+    """The distance within which every element must lie, or within ``limit_ulps`` spacings; None without a limit."""
     limit_ulps: float = 0.0
     mean_limit: float | None = None
+    """What the mean of |got - golden| / (|golden| + mean_epsilon) must lie below."""
     mean_epsilon: float = 0.0
     strict: bool = False
+    """< instead of <=."""
     forgiven: float | None = None
+    """The share of the elements that may fail, instead of ``matched``."""
     non_finite: str = "match"
+    """How NaN and Inf count: ``match`` (each must meet its like), ``nan differs`` (NaN does not meet NaN),
+    ``nan is good`` (a NaN difference passes), ``in the share`` (an Inf that differs is an element that fails, a NaN
+    that does fails the output), ``all in the share`` (so is a NaN), ``golden excuses`` (a golden with any passes the
+    output), ``third`` (4.3 of the dual standard) or ``anything``."""
     whole: str = ""
+    """A criterion over the whole output: see :mod:`.whole_output`."""
     numbers: Mapping[str, float] = field(default_factory=dict)
+    """The numbers of that criterion."""
     small: float = 0.0
+    """The magnitude below which the dual standard counts errors over ``atol``."""
     third: str = ""
     modulus: bool = False
+    """A complex number is one value, its error |got - golden|, and NaN where a part is; else each part must satisfy the
+    rule."""
     rounded: bool = False
+    """The golden counts as it is rounded to the output's dtype, as in the tool whose rule this is."""
 
     @property
     def equality(self) -> bool:
