@@ -375,7 +375,7 @@ class OutputReport:
     ``rule`` says the rule with its numbers in words, ``origin`` where it was chosen. ``used`` is the share of
     the tolerance that the worst element uses (1.0 is the edge). ``atol_needed`` and ``rtol_needed`` are the
     smallest that would let every element pass with the other left as it is; None where the rule has none.
-    ``either`` counts elements so near a threshold that both branches are right. ``weak`` names cheap wrong
+    ``either`` counts ambiguous elements: at a threshold, where both branches are right. ``weak`` names cheap wrong
     answers that would pass too. ``floor`` is what the host result uses: no kernel can do better.
     ``floor_non_finite`` says that it has NaN or Inf where the golden has another value.
     ``warnings`` say where a permissive clause of the standard let something pass, a sentence each.
