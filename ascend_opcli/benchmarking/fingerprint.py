@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
-import subprocess
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
-from ascend_opcli.backends.cann import discovery
-from ascend_opcli.backends.cann.driver import driver_version
-
 Fingerprint = Mapping[str, str]
-
-_CLOCK = re.compile(r"^\s*Aicore Freq\s*\(MHz\)\s*:\s*(\d+)", re.IGNORECASE | re.MULTILINE)
 
 # In the order in which a difference is told: what explains most comes first.
 NAMES = {
@@ -57,34 +49,6 @@ def of_machine() -> dict[str, str]:
         "numpy": version("numpy"),
     }
     return {key: value for key, value in found.items() if value}
-
-
-def of_device(
-    said: Mapping[str, str], device: int, environ: Mapping[str, str] = os.environ
-) -> dict[str, str]:
-    """The device, by what ACL says of it, the version files, and npu-smi where it is there."""
-    home = discovery.root(environ)
-    found = {
-        "soc": said.get("soc", ""),
-        "cann": said.get("cann", "") or ((discovery.cann_version(home) or "") if home is not None else ""),
-        "driver": driver_version(),
-        "clock": device_clock(device, environ),
-    }
-    return {key: value for key, value in found.items() if value}
-
-
-def device_clock(device: int, environ: Mapping[str, str] = os.environ) -> str:
-    """The clock of the AI cores in MHz as npu-smi has it; empty where it cannot be asked."""
-    program = shutil.which("npu-smi", path=environ.get("PATH"))
-    if program is None:
-        return ""
-    command = [program, "info", "-t", "common", "-i", str(device)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    match = _CLOCK.search(done.stdout)
-    return f"{match[1]} MHz" if match is not None else ""
 
 
 def _cpu_model() -> str:

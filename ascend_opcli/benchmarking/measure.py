@@ -12,10 +12,11 @@ import numpy as np
 
 from ascend_opcli.benchmarking import ladder, timing
 from ascend_opcli.benchmarking.baselines import Baseline
-from ascend_opcli.benchmarking.benches import Bench, How, NoTime, Stage
+from ascend_opcli.benchmarking.fingerprint import Fingerprint
 from ascend_opcli.benchmarking.ladder import Rung
 from ascend_opcli.casefile.applies import not_here
 from ascend_opcli.errors import ExitCode, OpcliError, SurroundingsError
+from ascend_opcli.execution.timed import How, NoTime, Stage, TimedTarget
 from ascend_opcli.model import (
     Call,
     Case,
@@ -57,7 +58,8 @@ class Settings:
     ``precision`` is the share to which the median is to be known, ``budget`` the seconds a case may be sampled,
     ``tolerance`` the share by which a time may grow. ``bytes`` and ``operations`` override what a call moves
     and does (:func:`ladder.amount`); ``peak`` is bytes a second. ``compared`` says that the samples will be held
-    against others, ``today`` whether a known issue has expired.
+    against others, ``fingerprint`` is the environment they must share (the target's own without one), ``today`` whether
+    a known issue has expired.
     """
 
     precision: float = 0.02
@@ -72,6 +74,7 @@ class Settings:
     allow_code: bool = False
     cann: str | None = None
     compared: bool = False
+    fingerprint: Fingerprint = dataclasses.field(default_factory=dict)
     today: datetime.date = dataclasses.field(default_factory=datetime.date.today)
     clock: Callable[[], float] = time.perf_counter
 
@@ -91,14 +94,14 @@ class Settings:
 class Other:
     """The package that times are held against, pair by pair; ``kernel_times`` are its own by a profiler."""
 
-    bench: Bench
+    bench: TimedTarget
     name: str
     kernel_times: KernelTimes | None = None
 
 
 def measure(
     rungs: Iterable[Rung],
-    bench: Bench,
+    bench: TimedTarget,
     settings: Settings,
     *,
     baseline: Baseline | None = None,
@@ -130,8 +133,10 @@ def measure(
         yield made
 
 
-def _held(made: Measurement, baseline: Baseline, bench: Bench, settings: Settings) -> Measurement:
-    comparison = baseline.held_against(made, bench.fingerprint, settings.tolerance, settings.precision)
+def _held(made: Measurement, baseline: Baseline, bench: TimedTarget, settings: Settings) -> Measurement:
+    comparison = baseline.held_against(
+        made, settings.fingerprint or bench.fingerprint, settings.tolerance, settings.precision
+    )
     old = baseline.saved.get(made.name)
     note = ("the baseline's result was not checked",) if old is not None and not old.checked else ()
     return dataclasses.replace(made, comparison=comparison, notes=(*made.notes, *note))
@@ -141,7 +146,7 @@ def _sentence(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _blank(rung: Rung, bench: Bench, settings: Settings, copy: float) -> Measurement:
+def _blank(rung: Rung, bench: TimedTarget, settings: Settings, copy: float) -> Measurement:
     case = rung.case
     spec = max(cost.specs(case.arguments.values()), key=lambda s: s.count, default=None)
     return Measurement(
@@ -159,7 +164,7 @@ def _blank(rung: Rung, bench: Bench, settings: Settings, copy: float) -> Measure
 def _one(
     rung: Rung,
     blank: Measurement,
-    bench: Bench,
+    bench: TimedTarget,
     settings: Settings,
     against: Other | None,
     kernel_times: KernelTimes | None,
@@ -326,7 +331,7 @@ def _sampled(
     return ours, comparison, notes
 
 
-def _not_timed(case: Case, bench: Bench, product: str, cann: str | None) -> str | None:
+def _not_timed(case: Case, bench: TimedTarget, product: str, cann: str | None) -> str | None:
     """Why a case is left out here, or None."""
     if case.status is not None and case.status.code != 0:
         return "the case expects a refusal: there is nothing to time"

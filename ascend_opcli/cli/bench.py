@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import platform
 import sys
@@ -24,10 +25,11 @@ from ascend_opcli.cli.options.target import DEFAULT_TIMEOUT, Target
 from ascend_opcli.errors import ExitCode, SurroundingsError, UsageError
 
 if TYPE_CHECKING:
-    from ascend_opcli.benchmarking.benches import Bench
     from ascend_opcli.benchmarking.ladder import Rung, Wanted
-    from ascend_opcli.benchmarking.measure import KernelTimes, Other, Settings
+    from ascend_opcli.benchmarking.measure import KernelTimes, Settings
     from ascend_opcli.execution.request import Request
+    from ascend_opcli.execution.target import Wanted as WantedTarget
+    from ascend_opcli.execution.timed import TimedTarget
     from ascend_opcli.model import Measurement
 
 BUILTIN = "builtin"
@@ -166,6 +168,12 @@ class Comparing:
                 " nor under its vendors"
             )
 
+    def other(self, wanted: WantedTarget) -> WantedTarget:
+        """The same device with the package that ``--against`` names, or with what CANN ships."""
+        builtin = self.against == BUILTIN
+        opp = None if builtin or self.against is None else Path(self.against)
+        return dataclasses.replace(wanted, backend="device", opp=opp, live=False, builtin=builtin)
+
 
 @command
 def bench(
@@ -188,9 +196,10 @@ def bench(
     On the host the NumPy reference is timed and no operator is run.
     """
     from ascend_opcli.benchmarking import baselines
-    from ascend_opcli.benchmarking.measure import measure
+    from ascend_opcli.benchmarking.fingerprint import of_machine
+    from ascend_opcli.benchmarking.measure import Other, measure
     from ascend_opcli.execution.request import Request
-    from ascend_opcli.execution.target import Wanted
+    from ascend_opcli.execution.target import Wanted, timed
     from ascend_opcli.reporting.progress import collect
 
     begun = clock.perf_counter()
@@ -218,7 +227,7 @@ def bench(
     measured: list[Measurement] = []
     begin()
     with contextlib.ExitStack() as stack:
-        there = _opened(stack, request.wanted)
+        there = stack.enter_context(timed(request.wanted))
         if there.name == "host" and (against or profiled):
             option = "--against" if against else "--timer msprof"
             raise UsageError(f"{option} times an operator on a device; there is none in this run")
@@ -227,14 +236,21 @@ def bench(
             rungs = _of_operator(wanted, there, settings.product, request)
         fingerprint = {
             "backend": there.name,
+            **of_machine(),
             **there.fingerprint,
             "timer": sampling.timer.value,
             "cache": sampling.cache.value,
             "sets": str(sampling.sets or "as many as suit"),
             "executors": "fresh" if sampling.fresh else "repeatable where allowed",
         }
-        there.fingerprint = fingerprint
-        other = _other(stack, comparing.against, request.wanted, profiled) if comparing.against else None
+        settings = dataclasses.replace(settings, fingerprint=fingerprint)
+        other = None
+        if comparing.against:
+            wanted_other = comparing.other(request.wanted)
+            times = (
+                _profiler(target.device, wanted_other.opp, builtin=wanted_other.builtin) if profiled else None
+            )
+            other = Other(stack.enter_context(timed(wanted_other)), comparing.against, times)
         stream = measure(rungs, there, settings, baseline=earlier, against=other, kernel_times=profiler)
         interrupted = collect(stream, measured, len(rungs), lambda each: each.name)
     raise typer.Exit(
@@ -253,11 +269,11 @@ def bench(
 
 def _settings(ladder: Ladder, sampling: Sampling, comparing: Comparing, target: Target) -> Settings:
     """How is timed. Raises UsageError that begins with the option at fault."""
-    from ascend_opcli.benchmarking.benches import How
     from ascend_opcli.benchmarking.ladder import amount
     from ascend_opcli.benchmarking.measure import Settings
     from ascend_opcli.benchmarking.words import rate, seconds, share
     from ascend_opcli.execution.target import installed_cann
+    from ascend_opcli.execution.timed import How
     from ascend_opcli.operators.products import product
 
     for option, text in (("--bytes", sampling.moved), ("--operations", sampling.operations)):
@@ -289,7 +305,7 @@ def _of_files(request: Request, selection: Selection) -> list[Rung]:
     return of_cases(request.selected().cases, picked=picked)
 
 
-def _of_operator(wanted: Wanted, there: Bench, product: str | None, request: Request) -> list[Rung]:
+def _of_operator(wanted: Wanted, there: TimedTarget, product: str | None, request: Request) -> list[Rung]:
     from ascend_opcli.benchmarking.ladder import DEVICE_SIZES, HOST_SIZES, of_operator
     from ascend_opcli.operators.products import DEFAULT_PRODUCT
     from ascend_opcli.verification.standards.choice import check_for
@@ -306,42 +322,9 @@ def _of_operator(wanted: Wanted, there: Bench, product: str | None, request: Req
 # --- where ------------------------------------------------------------------------------------------------------
 
 
-def _opened(stack: contextlib.ExitStack, wanted: object) -> Bench:
-    from ascend_opcli.backends.cann.device import Device, Options
-    from ascend_opcli.benchmarking.benches import DeviceBench, HostBench
-    from ascend_opcli.execution.target import Wanted, cann_traces
-
-    assert isinstance(wanted, Wanted)
-    if wanted.candidate is not None:
-        from ascend_opcli.backends.candidate.candidate import Candidate
-        from ascend_opcli.benchmarking.candidate_bench import CandidateBench
-
-        options = wanted.candidate
-        candidate = stack.enter_context(Candidate(options))
-        return CandidateBench(candidate, tensors=options.tensors, command=options.source.is_command)
-    if wanted.backend == "host" or (wanted.backend == "auto" and wanted.opp is None and not cann_traces()):
-        return HostBench()
-    device = stack.enter_context(Device(Options(wanted.device, wanted.opp, wanted.timeout, wanted.live)))
-    return DeviceBench(device, wanted.device)
-
-
-def _other(stack: contextlib.ExitStack, against: str, wanted: object, profiled: bool) -> Other:
-    from ascend_opcli.backends.cann.device import Device, Options
-    from ascend_opcli.benchmarking.benches import DeviceBench
-    from ascend_opcli.benchmarking.measure import Other
-    from ascend_opcli.execution.target import Wanted
-
-    assert isinstance(wanted, Wanted)
-    builtin = against == BUILTIN
-    folder = None if builtin else Path(against)
-    opened = stack.enter_context(Device(Options(wanted.device, folder, wanted.timeout, builtin=builtin)))
-    times = _profiler(wanted.device, folder, builtin=builtin) if profiled else None
-    return Other(DeviceBench(opened, wanted.device), against, times)
-
-
 def _profiler(device: int, opp: Path | None, *, builtin: bool = False) -> KernelTimes:
     from ascend_opcli.backends.cann import msprof
-    from ascend_opcli.benchmarking.benches import kernel_times
+    from ascend_opcli.execution.on_device import kernel_times
 
     return kernel_times(msprof.find(), device, opp, builtin=builtin)
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
+from ascend_opcli.backends import host_timing
 from ascend_opcli.backends.candidate.candidate import Candidate
 from ascend_opcli.backends.candidate.function import NAME
 from ascend_opcli.backends.candidate.probe import Way, other_inputs
+from ascend_opcli.backends.candidate.requests import Prepared
+from ascend_opcli.backends.candidate.timing import moves
 from ascend_opcli.execution.backend import differs, repeated
+from ascend_opcli.execution.candidate_stage import SAME_INPUTS, WHOLE_PROGRAM, Stage, outcome_of
 from ascend_opcli.execution.shortcuts import Shortcuts, unmoved, wrong_outputs
+from ascend_opcli.execution.timed import How, NoTime
 from ascend_opcli.model import Again, Call, Case, Outcome, StandardChoice, Verdict
 from ascend_opcli.operators.contract.phase_one import predict, unchecked
 from ascend_opcli.operators.operator import Operator
-from ascend_opcli.reference.call import with_result_shapes
+from ascend_opcli.reference.call import make_call, with_result_shapes
 from ascend_opcli.reference.derived import DataFailure
 from ascend_opcli.reference.fitting import ReferenceFailure
 from ascend_opcli.verification.second_call import Goldens, failed_outputs, fault
@@ -32,6 +38,10 @@ class ByCandidate:
 
     def __init__(self, candidate: Candidate, standard: StandardChoice | None = None) -> None:
         self._candidate, self._standard = candidate, standard
+        self._options = candidate.options
+        # Two versions of one candidate are to be compared: its hash is in no fingerprint.
+        files = self._options.source.is_command
+        self.fingerprint: Mapping[str, str] = {"tensors": "files" if files else self._options.tensors}
         self._shortcuts = Shortcuts()
 
     def refuse(self, operator: Operator, case: Case, product: str) -> Outcome | None:  # noqa: ARG002
@@ -66,6 +76,22 @@ class ByCandidate:
             captured_output=said.captured_output,
             again=tuple(said.again),
         )
+
+    def copy_rate(self) -> float:
+        """A copy in the memory of the host."""
+        return host_timing.copy_rate()
+
+    def prepare(self, operator: Operator, case: Case, product: str, how: How) -> Stage:
+        """The case laid out and warmed up in the candidate's process."""
+        hazard = unchecked(operator, case.arguments)
+        if hazard is not None:
+            raise NoTime(Outcome(NAME, findings=(f"not checked by the operator: {hazard}",)))
+        call = make_call(case, operator.signature, product)
+        reply = self._candidate.prepare(operator.signature, case, call, cold=how.cold, sets=how.sets)
+        if not isinstance(reply, Prepared):
+            raise NoTime(outcome_of(reply))
+        notes = (WHOLE_PROGRAM,) if self._options.source.is_command else () if moves(call) else (SAME_INPUTS,)
+        return Stage(self._candidate, reply, notes, operator, case, product)
 
 
 @dataclasses.dataclass(slots=True)

@@ -13,7 +13,7 @@ from ascend_opcli.casefile.inline import Options
 from ascend_opcli.errors import UsageError
 from ascend_opcli.execution import plan as planning
 from ascend_opcli.execution import runner
-from ascend_opcli.execution.backend import Executor
+from ascend_opcli.execution.backend import Target
 from ascend_opcli.execution.plan import Plan
 from ascend_opcli.execution.runner import Settings
 from ascend_opcli.execution.target import Wanted, installed_cann, installed_headers, opened
@@ -115,7 +115,7 @@ class Run:
     """A request whose target is open."""
 
     plan: Plan
-    executor: Executor
+    executor: Target
     product: str
     settings: Settings
     earlier: EarlierOutputs = dataclasses.field(default_factory=EarlierOutputs)

@@ -12,9 +12,10 @@ from ascend_opcli.backends import host
 from ascend_opcli.casefile.applies import not_here
 from ascend_opcli.casefile.repro import repro
 from ascend_opcli.errors import CaseFileError, OpcliError, UsageError
-from ascend_opcli.execution.backend import Executor, Host
+from ascend_opcli.execution.backend import Target
 from ascend_opcli.execution.by_type import obstacle as obstacle_of_way
 from ascend_opcli.execution.memory import available_bytes, too_large
+from ascend_opcli.execution.on_host import Host
 from ascend_opcli.execution.target import product_of, running_cann
 from ascend_opcli.execution.written import Given
 from ascend_opcli.expression.language import memory_bound
@@ -76,9 +77,7 @@ class Settings:
     rerun: bool = False
 
 
-def run_cases(
-    cases: Iterable[Case], settings: Settings, executor: Executor | None = None
-) -> Iterator[Result]:
+def run_cases(cases: Iterable[Case], settings: Settings, executor: Target | None = None) -> Iterator[Result]:
     """Run and judge cases in their order, on the host unless another executor is given.
 
     Each result is complete when it is yielded. Raises UsageError where the inputs are not those that
@@ -92,8 +91,8 @@ def run_cases(
 def run_case(
     case: Case,
     settings: Settings,
-    executor: Executor,
-    earlier: EarlierOutputs | None = None,
+    executor: Target,
+    earlier: Earlier | None = None,
     given: Given | None = None,
 ) -> Result:
     """Run and judge one case. ``earlier`` holds the outputs of the calls before it, and then its own.
@@ -188,7 +187,7 @@ _Made = tuple[Operator, Call, Outcome, "Golden | None"]
 
 
 def _run(
-    case: Case, settings: Settings, executor: Executor, blank: Result, earlier: EarlierOutputs | None
+    case: Case, settings: Settings, executor: Target, blank: Result, earlier: Earlier | None
 ) -> tuple[Result, _Made | None]:
     try:
         operator = operator_of(case, allow_code=settings.allow_code)

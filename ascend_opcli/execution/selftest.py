@@ -10,7 +10,7 @@ from ascend_opcli.backends.cann.selftest_requests import DIFFERS, HOLDS, NOT_CHE
 from ascend_opcli.backends.cann.timing import About
 from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import SurroundingsError
-from ascend_opcli.execution.backend import OnDevice
+from ascend_opcli.execution.on_device import OnDevice
 from ascend_opcli.execution.runner import Settings, run_case
 from ascend_opcli.model import Call, Case, Outcome, Result, VerdictKind
 from ascend_opcli.operators.operator import Operator

@@ -17,7 +17,10 @@ from ascend_opcli.operators.products import DEFAULT_PRODUCT
 if TYPE_CHECKING:
     from ascend_opcli.backends.candidate.candidate import Options as CandidateOptions
     from ascend_opcli.backends.cann.discovery import Headers
-from ascend_opcli.execution.backend import Executor, Host, OnDevice
+from ascend_opcli.execution.backend import Target
+from ascend_opcli.execution.on_device import OnDevice
+from ascend_opcli.execution.on_host import Host
+from ascend_opcli.execution.timed import TimedTarget
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class Wanted:
 
     ``candidate`` or ``outputs``, the folder of what a program has written, take the operator's place; a candidate's
     second call is judged by ``standard``, where the command line has one. ``models`` is a folder of single-operator
-    models, for kernels that are called by their type.
+    models, for kernels that are called by their type; ``builtin`` leaves out every custom package.
     """
 
     backend: str = "auto"
@@ -39,10 +42,11 @@ class Wanted:
     outputs: Path | None = None
     standard: StandardChoice | None = None
     models: Path | None = None
+    builtin: bool = False
 
 
 @contextlib.contextmanager
-def opened(wanted: Wanted, environ: Mapping[str, str] = os.environ) -> Iterator[Executor]:
+def opened(wanted: Wanted, environ: Mapping[str, str] = os.environ) -> Iterator[Target]:
     """The backend that is wanted. ``auto`` takes the host only where nothing of CANN is visible.
 
     Raises SurroundingsError where a device is there or asked for and cannot be opened: a host run in its place
@@ -53,6 +57,13 @@ def opened(wanted: Wanted, environ: Mapping[str, str] = os.environ) -> Iterator[
 
         yield Written(wanted.outputs)
         return
+    with timed(wanted, environ) as target:
+        yield target
+
+
+@contextlib.contextmanager
+def timed(wanted: Wanted, environ: Mapping[str, str] = os.environ) -> Iterator[TimedTarget]:
+    """What :func:`opened` gives where something is run, which can be timed too."""
     if wanted.candidate is not None:
         from ascend_opcli.backends.candidate.candidate import Candidate
         from ascend_opcli.execution.candidate import ByCandidate
@@ -73,7 +84,7 @@ def opened(wanted: Wanted, environ: Mapping[str, str] = os.environ) -> Iterator[
         return
     from ascend_opcli.backends.cann.device import Device, Options
 
-    with Device(Options(wanted.device, wanted.opp, wanted.timeout, wanted.live)) as device:
+    with Device(Options(wanted.device, wanted.opp, wanted.timeout, wanted.live, wanted.builtin)) as device:
         yield OnDevice(device, device.soc, wanted.models)
 
 
@@ -111,11 +122,11 @@ def installed_cann(environ: Mapping[str, str] = os.environ) -> str | None:
     return cann_version(home) if home is not None else None
 
 
-def running_cann(executor: Executor) -> str | None:
+def running_cann(executor: Target) -> str | None:
     """The version of the CANN that the executor runs on, for an installation whose files do not say it."""
     return executor.cann() if isinstance(executor, OnDevice) else None
 
 
-def product_of(case: Case, executor: Executor, default: str | None) -> str:
+def product_of(case: Case, executor: Target, default: str | None) -> str:
     """Whose contract holds: the device's own, else the case's, the command line's, the default."""
     return executor.product or case.product or default or DEFAULT_PRODUCT

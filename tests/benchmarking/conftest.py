@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ascend_opcli.backends import host
-from ascend_opcli.benchmarking.benches import About, How
+from ascend_opcli.execution.timed import About, How
 from ascend_opcli.model import Case, HostTimes, Outcome
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.call import make_call

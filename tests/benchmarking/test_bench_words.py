@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from ascend_opcli.benchmarking import baselines, ladder
-from ascend_opcli.benchmarking.benches import How, NoTime
 from ascend_opcli.benchmarking.ladder import Rung, Wanted
 from ascend_opcli.benchmarking.measure import Other, Settings, exit_code, measure
 from ascend_opcli.casefile.open import load_file
 from ascend_opcli.errors import ExitCode, SurroundingsError, UsageError
 from ascend_opcli.execution import plan
+from ascend_opcli.execution.timed import How, NoTime
 from ascend_opcli.model import Case, Measurement, Outcome, Phase, Speed, Timed
 from ascend_opcli.operators.catalog import operators
 from ascend_opcli.operators.operator import Operator

@@ -54,7 +54,7 @@ class Candidate:
     """
 
     def __init__(self, options: Options) -> None:
-        self._options = options
+        self.options = options
         self._folder = Path(tempfile.mkdtemp(prefix="opcli-"))
         self._child = Child(
             "ascend_opcli.backends.candidate.worker",
@@ -116,7 +116,7 @@ class Candidate:
         captured_output = self._child.new_output()
         if isinstance(reply, Broken):
             reply = dataclasses.replace(
-                _broken(reply, captured_output, self._options.memory), served_by=self._loaded.served_by
+                _broken(reply, captured_output, self.options.memory), served_by=self._loaded.served_by
             )
         found = []
         if self._child.dropped:
@@ -144,11 +144,11 @@ class Candidate:
         _remove(work)
         work.mkdir()
         options = {
-            "source": dataclasses.asdict(self._options.source),
-            "tensors": self._options.tensors,
-            "format": self._options.format,
+            "source": dataclasses.asdict(self.options.source),
+            "tensors": self.options.tensors,
+            "format": self.options.format,
             "folder": str(work),
-            "memory": self._options.memory,
+            "memory": self.options.memory,
         }
         self._child.limit = FILES_LEAST
         self._child.start([json.dumps(options)], os.environ)
@@ -167,7 +167,7 @@ class Candidate:
             raise SurroundingsError(loaded.unusable)
         self._loaded = loaded
         if loaded.fault:
-            source = self._options.source
+            source = self.options.source
             self._fault = Outcome(
                 NAME,
                 findings=(loaded.fault,),

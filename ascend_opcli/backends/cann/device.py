@@ -53,7 +53,7 @@ class Device:
     name = NAME
 
     def __init__(self, options: Options) -> None:
-        self._options = options
+        self.options = options
         self._folder = Path(tempfile.mkdtemp(prefix="opcli-"))
         self._child = Child(
             "ascend_opcli.backends.cann.worker",
@@ -126,12 +126,12 @@ class Device:
         logs = self._folder / f"plog-{self._count}"
         logs.mkdir()
         self._plog = Plog(logs)
-        environment = child_environment(os.environ, self._options.opp, builtin=self._options.builtin)
+        environment = child_environment(os.environ, self.options.opp, builtin=self.options.builtin)
         environment["ASCEND_PROCESS_LOG_PATH"] = str(logs)
-        if not self._options.live:  # a line that is printed stands in no file, and under no case
+        if not self.options.live:  # a line that is printed stands in no file, and under no case
             for name in PRINTED:
                 environment.pop(name, None)
-        arguments = [str(self._options.device), str(self._options.opp or ""), str(int(self._options.builtin))]
+        arguments = [str(self.options.device), str(self.options.opp or ""), str(int(self.options.builtin))]
         self.soc = self._child.start(arguments, environment)
         self._child.new_output()  # what CANN says while it opens is no case's
 

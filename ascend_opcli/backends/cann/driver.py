@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ascend_opcli.backends.cann import discovery
 from ascend_opcli.backends.cann.finding import MISSING, NOTE, OK, Finding
 
 VERSION_FILES = ("usr/local/Ascend/driver/version.info", "etc/ascend_install.info")
@@ -115,3 +116,34 @@ def _health(program: str, environ: Mapping[str, str], device: int) -> str:
         return f"npu-smi cannot tell for card {card} (exit {done.returncode})"
     # A card may have several chips; the worst is what counts.
     return f"npu-smi: card {card}: {next((f for f in found if f != 'OK'), 'OK')}"
+
+
+_CLOCK = re.compile(r"^\s*Aicore Freq\s*\(MHz\)\s*:\s*(\d+)", re.IGNORECASE | re.MULTILINE)
+
+
+def of_device(
+    said: Mapping[str, str], device: int, environ: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """The device, by what ACL says of it, the version files, and npu-smi where it is there."""
+    home = discovery.root(environ)
+    found = {
+        "soc": said.get("soc", ""),
+        "cann": said.get("cann", "") or ((discovery.cann_version(home) or "") if home is not None else ""),
+        "driver": driver_version(),
+        "clock": device_clock(device, environ),
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def device_clock(device: int, environ: Mapping[str, str] = os.environ) -> str:
+    """The clock of the AI cores in MHz as npu-smi has it; empty where it cannot be asked."""
+    program = shutil.which("npu-smi", path=environ.get("PATH"))
+    if program is None:
+        return ""
+    command = [program, "info", "-t", "common", "-i", str(device)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    match = _CLOCK.search(done.stdout)
+    return f"{match[1]} MHz" if match is not None else ""

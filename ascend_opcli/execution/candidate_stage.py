@@ -1,19 +1,15 @@
-"""A candidate as what is timed: its process lays out input sets, takes samples and gives the result to be judged."""
+"""A candidate's case while it is timed: its process takes the samples and gives the result to be judged."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 
-from ascend_opcli.backends import host_timing
 from ascend_opcli.backends.candidate.candidate import Candidate
 from ascend_opcli.backends.candidate.function import NAME
 from ascend_opcli.backends.candidate.requests import Draw, Finish, Finished, Prepared, Sample
-from ascend_opcli.backends.candidate.timing import moves, timed_call
-from ascend_opcli.benchmarking.benches import About, How, NoTime
-from ascend_opcli.benchmarking.fingerprint import of_machine
+from ascend_opcli.backends.candidate.timing import timed_call
+from ascend_opcli.execution.timed import About, NoTime
 from ascend_opcli.model import Again, Case, HostTimes, Outcome
-from ascend_opcli.operators.contract.phase_one import unchecked
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.call import make_call
 from ascend_opcli.verification.second_call import Goldens, failed_outputs, fault
@@ -22,34 +18,9 @@ SAME_INPUTS = "the inputs are the same in every sample: only real numbers that a
 WHOLE_PROGRAM = "the time is that of the whole program: its start, the reading and the writing of its files"
 
 
-class CandidateBench:
-    """A function or a program. Two versions of one candidate are to be compared: its hash is in no fingerprint."""
+class Stage:
+    """A prepared case in the candidate's process."""
 
-    name = NAME
-    product: str | None = None
-
-    def __init__(self, candidate: Candidate, *, tensors: str, command: bool) -> None:
-        self._candidate, self._command = candidate, command
-        self.fingerprint: Mapping[str, str] = {**of_machine(), "tensors": "files" if command else tensors}
-
-    def copy_rate(self) -> float:
-        """A copy in the memory of the host."""
-        return host_timing.copy_rate()
-
-    def prepare(self, operator: Operator, case: Case, product: str, how: How) -> _Stage:
-        """The case laid out and warmed up in the candidate's process."""
-        hazard = unchecked(operator, case.arguments)
-        if hazard is not None:
-            raise NoTime(Outcome(NAME, findings=(f"not checked by the operator: {hazard}",)))
-        call = make_call(case, operator.signature, product)
-        reply = self._candidate.prepare(operator.signature, case, call, cold=how.cold, sets=how.sets)
-        if not isinstance(reply, Prepared):
-            raise NoTime(_outcome(reply))
-        notes = (WHOLE_PROGRAM,) if self._command else () if moves(call) else (SAME_INPUTS,)
-        return _Stage(self._candidate, reply, notes, operator, case, product)
-
-
-class _Stage:
     def __init__(
         self,
         candidate: Candidate,
@@ -73,7 +44,7 @@ class _Stage:
     def draw(self) -> float:
         reply = self._candidate.ask(Draw())
         if not isinstance(reply, Sample):
-            raise NoTime(_outcome(reply))
+            raise NoTime(outcome_of(reply))
         return reply.seconds
 
     def notes(self) -> list[str]:
@@ -82,7 +53,7 @@ class _Stage:
     def finish(self, *, read: bool) -> Outcome:
         reply = self._candidate.ask(Finish(read))
         if not isinstance(reply, Finished):
-            return _outcome(reply)
+            return outcome_of(reply)
         outcome, timed = reply.outcome, reply.timed
         if timed is None or outcome.findings or outcome.error or outcome.skip:
             return outcome
@@ -107,7 +78,8 @@ class _Stage:
         return (Again(text, failed_outputs(wrong, where)),)
 
 
-def _outcome(reply: object) -> Outcome:
+def outcome_of(reply: object) -> Outcome:
+    """What was answered in place of what was asked for."""
     if isinstance(reply, Outcome):
         return reply
     return Outcome(NAME, error=f"the candidate's process answered with {type(reply).__name__}")
