@@ -92,7 +92,7 @@ def run_case(
     case: Case,
     settings: Settings,
     executor: Target,
-    earlier: Earlier | None = None,
+    earlier: EarlierOutputs | None = None,
     given: Given | None = None,
 ) -> Result:
     """Run and judge one case. ``earlier`` holds the outputs of the calls before it, and then its own.
@@ -187,7 +187,7 @@ _Made = tuple[Operator, Call, Outcome, "Golden | None"]
 
 
 def _run(
-    case: Case, settings: Settings, executor: Target, blank: Result, earlier: Earlier | None
+    case: Case, settings: Settings, executor: Target, blank: Result, earlier: EarlierOutputs | None
 ) -> tuple[Result, _Made | None]:
     try:
         operator = operator_of(case, allow_code=settings.allow_code)
