@@ -2,7 +2,7 @@
 
 The function takes the inputs and attributes in the order of the C prototype, as a row of
 :mod:`ascend_opcli.operators.declare.rows` does, and the rule takes the same with a tensor's dtype and shape in
-place of its array; it gives (dtype, shape) of every output in order. Nothing is promoted: what meets, and how,
+place of its array; it gives (dtype, shape) of every output in order. Nothing is promoted then: what meets, and how,
 is the function's own matter.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from ascend_opcli.model import Attribute, Shape
 from ascend_opcli.operators.arguments import Arguments
-from ascend_opcli.operators.declare.rows import taken
+from ascend_opcli.operators.declare.rows import SAME, build, row, taken
 from ascend_opcli.operators.documents import catalogued
 from ascend_opcli.operators.operator import Operator, OutputRule, Reference, TensorRule, Undefined
 from ascend_opcli.operators.signature import Signature
@@ -28,12 +28,15 @@ Infer = Callable[..., Any]
 
 
 def declare(
-    name: str, function: Callable[..., Any], text: str, infer: Infer | None, **changes: Any
+    name: str, function: Callable[..., Any], text: str, infer: Infer | str | None = SAME, **changes: Any
 ) -> Operator:
     """``aclnnName`` by a function of its inputs and attributes; ``changes`` set any field of the operator.
 
-    ``infer`` is None for an operator that writes into its inputs only.
+    ``infer`` gives the outputs' dtype and shape; None for an operator that writes into its inputs only. Promoted
+    operands are asked for by the result that they give, SAME, FLOAT or BOOL: then ``changes`` are those of a row too.
     """
+    if isinstance(infer, str):
+        return build(f"aclnn{name}", row(function, text, infer, **changes))
     signature = catalogued.entry(f"aclnn{name}").signature
     params = taken(signature)
     given = list(inspect.signature(function).parameters.values())

@@ -15,10 +15,9 @@ from ascend_opcli.operators.declare import (
     Operator,
     OutputRule,
     Reference,
-    Row,
     Undefined,
     attribute_value,
-    build,
+    declare,
     first_spec,
     scalar_dtype,
     signature_of,
@@ -149,16 +148,10 @@ def _operator(name: str, reference: Reference, **changes: Any) -> Operator:
     return catalogued.with_reference(name, reference, signature=signature_of(name), **changes)
 
 
-_ZEROED = "selfRef = {}"
-
-ZERO_ONE: Mapping[str, Row] = {
-    "aclnnInplaceZero": Row(np.zeros_like, _ZEROED.format("0")),
-    "aclnnInplaceOne": Row(np.ones_like, _ZEROED.format("1")),
-    "aclnnTensorMove": Row(lambda x: x, "y = x"),
-}
-
 OPERATORS = (
-    *(build(name, one) for name, one in ZERO_ONE.items()),
+    declare("InplaceZero", np.zeros_like, "selfRef = 0"),
+    declare("InplaceOne", np.ones_like, "selfRef = 1"),
+    declare("TensorMove", lambda x: x, "y = x"),
     _operator(
         "aclnnCast",
         _cast,
