@@ -13,8 +13,6 @@ FILE = CASE = SEEN = AGAIN = ""
 DTYPES: dict[str, str] = {}
 # --- DTYPES has the dtype of every array of FILE: bfloat16 is stored as uint16, float8 as bytes
 
-WORST = int(sys.argv[1]) if len(sys.argv) > 1 else 10
-
 
 def small_float(bits: Any, exponent_bits: int, mantissa_bits: int, has_inf: bool) -> Any:
     """The values of 8-bit floats."""
@@ -54,8 +52,8 @@ def error_of(got: Any, golden: Any) -> Any:
         return np.where(same, 0.0, np.where(np.isnan(error), np.inf, error))
 
 
-def main() -> None:
-    """Print the arrays, and of every output its worst elements."""
+def main(count: int) -> None:
+    """Print the arrays, and of every output its ``count`` worst elements."""
     print(CASE)
     print(SEEN)
     print("again:", AGAIN)
@@ -71,7 +69,7 @@ def main() -> None:
         error = error_of(got, golden).reshape(-1)
         beside = {k: a for k, a in arrays.items() if k.startswith("input.") and a.shape == got.shape}
         print(f"\n{name}: {np.count_nonzero(error):,} of {got.size:,} elements differ; the worst:")
-        for place in np.argsort(-error, kind="stable")[:WORST]:
+        for place in np.argsort(-error, kind="stable")[:count]:
             if error[place] == 0:
                 break
             index = tuple(int(i) for i in np.unravel_index(place, got.shape))
@@ -85,4 +83,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10)

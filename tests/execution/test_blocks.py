@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ascend_opcli.casefile.open import load_text
-from ascend_opcli.execution.on_host import Host
 from ascend_opcli.execution.memory import needed_bytes
+from ascend_opcli.execution.on_host import Host
 from ascend_opcli.execution.runner import Settings, run_case
 from ascend_opcli.model import Case, Result
 from ascend_opcli.verification.standards.choice import check_for

@@ -11,7 +11,7 @@ import pytest
 from operator_calls import tensor
 
 from ascend_opcli.casefile.new.calls import Calls, product_for
-from ascend_opcli.execution.backend import Host
+from ascend_opcli.execution.on_host import Host
 from ascend_opcli.execution.runner import Settings, run_case
 from ascend_opcli.model import (
     Argument,
