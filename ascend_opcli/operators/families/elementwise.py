@@ -1,4 +1,4 @@
-"""Unary mathematics, element by element, and its in-place variants."""
+"""Unary mathematics, element by element, its in-place variants and its gradients."""
 
 from __future__ import annotations
 
@@ -172,4 +172,9 @@ UNARY: Mapping[str, Row] = {
     "LogicalNot": row(np.logical_not, "out = whether self is 0", BOOL),
 }
 
-OPERATORS = declare_rows(UNARY)
+GRADIENTS: Mapping[str, Row] = {
+    "SqrtBackward": row(lambda y, dy: dy * 0.5 / y, "z = dy / (2 y)", data=((0.1, 10.0), None)),
+    "AtanGrad": row(lambda x, dy: dy / (1 + x * x), "dx = dy / (1 + x^2)"),
+}
+
+OPERATORS = (*declare_rows(UNARY), *declare_rows(GRADIENTS))

@@ -145,7 +145,6 @@ BACKWARD: Mapping[str, Row] = {
         data=(None, (-1.0, 1.0)),
     ),
     "TanhGrad": row(lambda y, dy: dy * ((1 - y) * (1 + y)), "dx = dy (1 - y^2)", data=((-1.0, 1.0), None)),
-    "SqrtBackward": row(lambda y, dy: dy * 0.5 / y, "z = dy / (2 y)", data=((0.1, 10.0), None)),
     "HardswishBackward": row(
         hardswish_backward,
         "gradInput = 0 below -3, gradOutput above 3, gradOutput (self / 3 + 1 / 2) at and between them",
@@ -208,7 +207,6 @@ BACKWARD: Mapping[str, Row] = {
     "SoftsignBackward": row(
         lambda grad, x: grad / ((1 + np.abs(x)) * (1 + np.abs(x))), "output = gradients / (1 + |features|)^2"
     ),
-    "AtanGrad": row(lambda x, dy: dy / (1 + x * x), "dx = dy / (1 + x^2)"),
 }
 
 OPERATORS = declare_rows(BACKWARD)
