@@ -70,7 +70,7 @@ def test_every_operator_is_the_catalogs(name):
     ]
     assert not changed or (name.startswith("Inplace") and changed == [operator.signature.params[0].name])
     known = {p.name for p in operator.signature.params}
-    for field in ("data", "short", "outputs", "defaults", "sample_attributes", "held"):
+    for field in ("data", "short", "outputs", "defaults", "sample_attributes", "attribute_dtypes"):
         assert set(getattr(operator, field)) <= known, field
 
 
