@@ -137,7 +137,7 @@ def run_case(
     __tracebackhide__ = True
     from ascend_opcli.execution.request import one_case
     from ascend_opcli.execution.runner import Settings
-    from ascend_opcli.execution.target import Wanted
+    from ascend_opcli.execution.target import TargetRequest
     from ascend_opcli.operators.products import product as product_named
 
     if not isinstance(case, (str, os.PathLike)):
@@ -172,7 +172,7 @@ def run_case(
         allow_code=allow_code,
         rerun=backend != "auto",
     )
-    result = one_case(path, Wanted(backend, device, timeout=timeout), settings, "run_case")
+    result = one_case(path, TargetRequest(backend, device, timeout=timeout), settings, "run_case")
     if check and result.verdict.word in (VerdictKind.FAIL, VerdictKind.ERROR):
         from ascend_opcli.reporting.details import detail_lines
 

@@ -503,7 +503,7 @@ class Speed(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class SpeedComparison:
     """``ratio`` is our time over the other's, ``low`` and ``high`` bound it with 99 % confidence.
 
     All three are None where nothing could be compared; ``reason`` says why the word is UNSURE.
@@ -565,7 +565,7 @@ class Measurement:
     operations: int | None = None
     copy: float | None = None
     peak: float | None = None
-    comparison: Comparison | None = None
+    comparison: SpeedComparison | None = None
     notes: tuple[str, ...] = ()
     served_by: str = ""
     inputs_sha256: str = ""

@@ -17,7 +17,7 @@ import pytest
 
 if TYPE_CHECKING:
     from ascend_opcli.errors import OpcliError
-    from ascend_opcli.execution.request import Request, Run
+    from ascend_opcli.execution.request import OpenRun, Request
     from ascend_opcli.model import Case, Result
 
 SUFFIXES = (".yaml", ".yml")
@@ -231,7 +231,7 @@ class _Runner:
     def __init__(self, config: pytest.Config) -> None:
         self._request = _request(config)
         self._stack = ExitStack()
-        self._opened: dict[bool, Run | OpcliError] = {}
+        self._opened: dict[bool, OpenRun | OpcliError] = {}
         config.add_cleanup(self._stack.close)
 
     def run(self, case: Case) -> Result:
@@ -277,7 +277,7 @@ def _request(config: pytest.Config, paths: Sequence[str] = ()) -> Request:
     """What the options ask for. Raises pytest.UsageError for a wrong word."""
     from ascend_opcli.execution.request import Request
     from ascend_opcli.execution.runner import Settings
-    from ascend_opcli.execution.target import Wanted
+    from ascend_opcli.execution.target import TargetRequest
     from ascend_opcli.operators.products import product
     from ascend_opcli.verification.standards import named
 
@@ -290,7 +290,7 @@ def _request(config: pytest.Config, paths: Sequence[str] = ()) -> Request:
         choice = named.parse(option.opcli_standard) if option.opcli_standard is not None else None
     except ValueError as error:
         raise pytest.UsageError(f"--opcli-standard: {error}") from None
-    wanted = Wanted(option.opcli_backend, _device(config), option.opcli_opp, option.opcli_timeout)
+    wanted = TargetRequest(option.opcli_backend, _device(config), option.opcli_opp, option.opcli_timeout)
     settings = Settings(
         product=home,
         standard=choice,

@@ -10,7 +10,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 
-from ascend_opcli.casefile.inline import Options, parse
+from ascend_opcli.casefile.inline import CallOptions, parse
 from ascend_opcli.operators.catalog import find
 from ascend_opcli.reference.call import make_call
 from ascend_opcli.reference.evaluate import golden, host_result
@@ -42,7 +42,7 @@ def main() -> None:
         whole = dataclasses.replace(
             operator, elementwise=False, branches=None, divergences=(), ambiguous=None
         )
-        options = Options(name, "float32", str(asked.elements), attrs=attributes)
+        options = CallOptions(name, "float32", str(asked.elements), attrs=attributes)
         call = make_call(parse(options, check_standard=check_for), operator.signature, "atlas_a2")
         blocks = seconds(lambda: golden(operator, call), asked.rounds)  # noqa: B023
         host = seconds(lambda: host_result(operator, call), asked.rounds)  # noqa: B023

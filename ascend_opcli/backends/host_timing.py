@@ -54,7 +54,7 @@ def _nothing() -> None:
 
 
 @dataclass(slots=True)
-class Stage:
+class HostStage:
     """The calls of one case on several input sets, warmed up; ``flush`` bytes are written before a sample.
 
     ``run`` makes one call, ``wait`` comes after the last of a sample, ``refresh`` before it and outside its time.

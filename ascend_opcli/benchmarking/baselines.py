@@ -12,7 +12,7 @@ from typing import Any
 from ascend_opcli.benchmarking import timing
 from ascend_opcli.benchmarking.fingerprint import Fingerprint, differences
 from ascend_opcli.errors import UsageError
-from ascend_opcli.model import Argument, Attribute, Case, Comparison, Measurement, Speed, TensorSpec
+from ascend_opcli.model import Argument, Attribute, Case, Measurement, Speed, SpeedComparison, TensorSpec
 
 SCHEMA = "opcli.bench/1"
 MOST_BYTES = 64 << 20
@@ -47,13 +47,13 @@ class Baseline:
         fingerprint: Fingerprint,
         tolerance: float,
         precision: float | None = None,
-    ) -> Comparison | None:
+    ) -> SpeedComparison | None:
         """How a measurement compares with what was saved under its name; None where it has no time."""
         if measured.statistics is None:
             return None
         old = self.saved.get(measured.name)
         if old is None:
-            return Comparison(Speed.UNSURE, self.path, reason=f"{self.path} has no time of that name")
+            return SpeedComparison(Speed.UNSURE, self.path, reason=f"{self.path} has no time of that name")
         other = differences(fingerprint, self.fingerprint)
         here = described(measured.case)
         if not old.inputs_sha256 or not old.call:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ascend_opcli.benchmarking.shapes import attributes_for, candidates
 from ascend_opcli.casefile.build import Declared
 from ascend_opcli.casefile.expectations import CheckStandard
-from ascend_opcli.casefile.inline import Options, parse
+from ascend_opcli.casefile.inline import CallOptions, parse
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Argument, Case, Shape, TensorSpec
 from ascend_opcli.operators.contract.phase_one import Refusal, predict
@@ -42,7 +42,7 @@ class Rung:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LadderRequest:
     """The options of ``--op``; empty shapes and dtypes ask for the default ladder."""
 
     op: str
@@ -83,7 +83,7 @@ def _unique(rungs: Sequence[Rung]) -> list[Rung]:
 
 
 def of_operator(
-    wanted: Wanted,
+    wanted: LadderRequest,
     *,
     sizes: Sequence[int],
     product: str,
@@ -110,7 +110,7 @@ def of_operator(
     raise UsageError(_nothing_suits(operator, wanted, product, why))
 
 
-def _nothing_suits(operator: Operator, wanted: Wanted, product: str, why: str) -> str:
+def _nothing_suits(operator: Operator, wanted: LadderRequest, product: str, why: str) -> str:
     """What to give where no rung could be made."""
     reason = f" ({why})" if why else ""
     if wanted.shapes:
@@ -132,7 +132,7 @@ class _Climb:
 
     def __init__(
         self,
-        wanted: Wanted,
+        wanted: LadderRequest,
         operator: Operator,
         product: str,
         check_standard: CheckStandard,
@@ -172,7 +172,7 @@ class _Climb:
     def _case(self, dtype: str, shape: str) -> Case:
         wanted = self._wanted
         attrs = [*wanted.attrs, *_sample_attributes(self._operator, wanted.attrs, shape)]
-        options = Options(
+        options = CallOptions(
             wanted.op, dtype, shape, attrs, wanted.inputs, (), None, wanted.product, None, wanted.seed
         )
         return parse(options, check_standard=self._check_standard, declared=self._declared)
@@ -192,7 +192,7 @@ class _Climb:
         return True
 
 
-def _named(operator: Operator, dtype: str, shape: str, case: Case, wanted: Wanted) -> Rung:
+def _named(operator: Operator, dtype: str, shape: str, case: Case, wanted: LadderRequest) -> Rung:
     """The rung under operator, dtype and shape: the one that was asked for, where a tensor has it."""
     if shape not in [_shape_text(spec.shape) for spec in specs(list(case.arguments.values()))]:
         shape = _shape_text(lead_shape(case.arguments.values()))

@@ -20,10 +20,10 @@ from ascend_opcli.execution.timed import How, NoTime, Stage, TimedTarget
 from ascend_opcli.model import (
     Call,
     Case,
-    Comparison,
     Measurement,
     Outcome,
     Speed,
+    SpeedComparison,
     Statistics,
     Tensor,
     Timed,
@@ -52,7 +52,7 @@ KernelTimes = Callable[[Operator, Case, str, How], list[float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class BenchSettings:
     """What a timing is asked for.
 
     ``precision`` is the share to which the median is to be known, ``budget`` the seconds a case may be sampled,
@@ -102,7 +102,7 @@ class Other:
 def measure(
     rungs: Iterable[Rung],
     bench: TimedTarget,
-    settings: Settings,
+    settings: BenchSettings,
     *,
     baseline: Baseline | None = None,
     against: Other | None = None,
@@ -133,7 +133,7 @@ def measure(
         yield made
 
 
-def _held(made: Measurement, baseline: Baseline, bench: TimedTarget, settings: Settings) -> Measurement:
+def _held(made: Measurement, baseline: Baseline, bench: TimedTarget, settings: BenchSettings) -> Measurement:
     comparison = baseline.held_against(
         made, settings.fingerprint or bench.fingerprint, settings.tolerance, settings.precision
     )
@@ -146,7 +146,7 @@ def _sentence(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _blank(rung: Rung, bench: TimedTarget, settings: Settings, copy: float) -> Measurement:
+def _blank(rung: Rung, bench: TimedTarget, settings: BenchSettings, copy: float) -> Measurement:
     case = rung.case
     spec = max(cost.specs(case.arguments.values()), key=lambda s: s.count, default=None)
     return Measurement(
@@ -165,7 +165,7 @@ def _one(
     rung: Rung,
     blank: Measurement,
     bench: TimedTarget,
-    settings: Settings,
+    settings: BenchSettings,
     against: Other | None,
     kernel_times: KernelTimes | None,
 ) -> Measurement:
@@ -246,11 +246,11 @@ def _kernels(
     operator: Operator,
     case: Case,
     product: str,
-    settings: Settings,
+    settings: BenchSettings,
     kernel_times: KernelTimes,
     against: Other | None,
-    comparison: Comparison | None,
-) -> tuple[list[float], Comparison | None, list[str]]:
+    comparison: SpeedComparison | None,
+) -> tuple[list[float], SpeedComparison | None, list[str]]:
     """Kernel times by a profiler: ours alone, or ours and another package's in turns, compared.
 
     The profiler takes a process for itself, so that turns are whole runs: ours, theirs, theirs, ours.
@@ -265,7 +265,7 @@ def _kernels(
         theirs += against.kernel_times(operator, case, product, how)
     except SurroundingsError as error:
         reason = f"{against.name}: {_sentence(error)}"
-        return ours, Comparison(Speed.UNSURE, against.name, reason=reason), []
+        return ours, SpeedComparison(Speed.UNSURE, against.name, reason=reason), []
     ours += kernel_times(operator, case, product, how)
     made = timing.compare(
         ours, theirs, tolerance=settings.tolerance, against=against.name, precision=settings.precision
@@ -281,8 +281,8 @@ def _kernels(
 
 
 def _sampled(
-    stage: Stage, operator: Operator, case: Case, product: str, settings: Settings, against: Other | None
-) -> tuple[list[float], Comparison | None, list[str]]:
+    stage: Stage, operator: Operator, case: Case, product: str, settings: BenchSettings, against: Other | None
+) -> tuple[list[float], SpeedComparison | None, list[str]]:
     """Our samples, and where there is another package the comparison with it."""
     if against is None:
         samples = timing.sample(
@@ -296,7 +296,7 @@ def _sampled(
         samples = timing.sample(
             stage.draw, precision=settings.target, budget=settings.budget, clock=settings.clock
         )
-        return samples, Comparison(Speed.UNSURE, against.name, reason=f"{against.name}: {why}"), []
+        return samples, SpeedComparison(Speed.UNSURE, against.name, reason=f"{against.name}: {why}"), []
     lost: list[NoTime] = []
 
     def theirs() -> float:
@@ -311,7 +311,7 @@ def _sampled(
     )
     if lost:
         why = _why(case, lost[0].outcome, settings.today)[1]
-        return ours, Comparison(Speed.UNSURE, against.name, reason=f"{against.name}: {why}"), []
+        return ours, SpeedComparison(Speed.UNSURE, against.name, reason=f"{against.name}: {why}"), []
     outcome = other.finish(read=settings.check)
     comparison = timing.compare(
         ours,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ascend_opcli.model import Comparison, Speed, Statistics
+from ascend_opcli.model import Speed, SpeedComparison, Statistics
 
 LEAST, MOST = 20, 1000
 """Samples: at least so many unless the budget is spent, at most so many."""
@@ -170,7 +170,7 @@ def compare(
     against: str,
     paired: bool = False,
     precision: float | None = None,
-) -> Comparison:
+) -> SpeedComparison:
     """How our time compares with another's, by a bootstrap interval of the ratio of the medians.
 
     ``tolerance`` is the share by which a time may grow and still be the same. ``paired`` samples were taken in
@@ -182,9 +182,9 @@ def compare(
     rng = np.random.default_rng(SEED)
     a, b = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
     if min(len(a), len(b)) < FEW:
-        return Comparison(Speed.UNSURE, against, reason=f"fewer than {FEW} samples cannot be compared")
+        return SpeedComparison(Speed.UNSURE, against, reason=f"fewer than {FEW} samples cannot be compared")
     if not (a > 0).all() or not (b > 0).all():
-        return Comparison(Speed.UNSURE, against, reason="a time of 0 cannot be compared")
+        return SpeedComparison(Speed.UNSURE, against, reason="a time of 0 cannot be compared")
     if paired:
         draws = _medians(a / b, rng)
         ratio = float(np.median(a / b))
@@ -202,7 +202,7 @@ def compare(
         if noise:
             speed, reason = Speed.UNSURE, f"{whose}: {noise}"
             break
-    return Comparison(speed, against, ratio, low, high, reason)
+    return SpeedComparison(speed, against, ratio, low, high, reason)
 
 
 def decide(low: float, high: float, tolerance: float) -> Speed:

@@ -24,7 +24,7 @@ _OF_FOLDER = {
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PickedFile:
     """A file to load, ``-`` for standard input, and the cases wanted of it; none means all."""
 
     path: str
@@ -32,14 +32,14 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFiles:
     """What the paths mean. ``aside`` counts files in folders that are no case files."""
 
-    targets: tuple[Target, ...]
+    targets: tuple[PickedFile, ...]
     aside: int = 0
 
 
-def find(paths: Sequence[str]) -> Found:
+def find(paths: Sequence[str]) -> FoundFiles:
     """The files that the paths name, in the order given; a folder's in alphabetical order.
 
     Each of PATH, PATH::CASE, a folder or ``-``. A file that is named more than once is loaded once. Raises
@@ -67,7 +67,9 @@ def find(paths: Sequence[str]) -> Found:
                 picks[key] = None
             elif before is not None and pick not in before:
                 before.append(pick)
-    return Found(tuple(Target(shown[key], tuple(wanted or ())) for key, wanted in picks.items()), aside)
+    return FoundFiles(
+        tuple(PickedFile(shown[key], tuple(wanted or ())) for key, wanted in picks.items()), aside
+    )
 
 
 def _split(written: str) -> tuple[str, str | None]:

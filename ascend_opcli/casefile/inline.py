@@ -27,7 +27,7 @@ from ascend_opcli.model import (
 from ascend_opcli.operators.products import product
 from ascend_opcli.reference import resolve
 
-__all__ = ["ORIGIN", "PATH", "Options", "format", "parse", "repro"]
+__all__ = ["ORIGIN", "PATH", "CallOptions", "format", "parse", "repro"]
 
 PATH = "<command line>"
 ORIGIN = "the command line"
@@ -40,7 +40,7 @@ _CALL = re.compile(r"(?P<kind>[A-Za-z_]\w*)\((?P<args>[^()]*)\)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class CallOptions:
     """The options as typed; each of ``attrs``, ``inputs`` and ``outputs`` reads NAME=VALUE."""
 
     op: str
@@ -56,7 +56,7 @@ class Options:
 
 
 def parse(
-    options: Options,
+    options: CallOptions,
     *,
     check_standard: CheckStandard,
     product_default: str | None = None,
@@ -95,7 +95,7 @@ def _build(
     return dataclasses.replace(case, where=Where(PATH, 1, 1))
 
 
-def _mapping(options: Options, said: list[str]) -> tree.Mapping:
+def _mapping(options: CallOptions, said: list[str]) -> tree.Mapping:
     """The options as the mapping of a case; the line of a node is the number of its option."""
 
     def place(option: str) -> Node:

@@ -21,14 +21,14 @@ from ascend_opcli.cli.options.call import op_or_paths
 from ascend_opcli.cli.options.command import command, value_of
 from ascend_opcli.cli.options.reports import BENCH, Reports, write
 from ascend_opcli.cli.options.selection import Selection
-from ascend_opcli.cli.options.target import DEFAULT_TIMEOUT, Target
+from ascend_opcli.cli.options.target import DEFAULT_TIMEOUT, TargetOptions
 from ascend_opcli.errors import ExitCode, SurroundingsError, UsageError
 
 if TYPE_CHECKING:
-    from ascend_opcli.benchmarking.ladder import Rung, Wanted
-    from ascend_opcli.benchmarking.measure import KernelTimes, Settings
+    from ascend_opcli.benchmarking.ladder import LadderRequest, Rung
+    from ascend_opcli.benchmarking.measure import BenchSettings, KernelTimes
     from ascend_opcli.execution.request import Request
-    from ascend_opcli.execution.target import Wanted as WantedTarget
+    from ascend_opcli.execution.target import TargetRequest
     from ascend_opcli.execution.timed import TimedTarget
     from ascend_opcli.model import Measurement
 
@@ -68,9 +68,9 @@ class Ladder:
     seed: Annotated[int | None, typer.Option("--seed", help="Seed of cases that name none.")] = None
     product: Annotated[str | None, typer.Option("--product", help="Whose contract the host applies.")] = None
 
-    def wanted(self, paths: Sequence[str]) -> Wanted | None:
+    def wanted(self, paths: Sequence[str]) -> LadderRequest | None:
         """The ladder, None where ``paths`` name the cases. Raises UsageError where it is neither or both."""
-        from ascend_opcli.benchmarking.ladder import Wanted
+        from ascend_opcli.benchmarking.ladder import LadderRequest
 
         described: dict[str, object] = {
             "--shape": self.shapes,
@@ -83,7 +83,7 @@ class Ladder:
             return None
         assert self.op is not None
         dtypes = [word.strip() for word in (self.dtypes or "").split(",") if word.strip()]
-        return Wanted(
+        return LadderRequest(
             self.op, self.shapes or (), dtypes, self.attrs or (), self.inputs or (), self.product, self.seed
         )
 
@@ -168,7 +168,7 @@ class Comparing:
                 " nor under its vendors"
             )
 
-    def other(self, wanted: WantedTarget) -> WantedTarget:
+    def other(self, wanted: TargetRequest) -> TargetRequest:
         """The same device with the package that ``--against`` names, or with what CANN ships."""
         builtin = self.against == BUILTIN
         opp = None if builtin or self.against is None else Path(self.against)
@@ -188,7 +188,7 @@ def bench(
     selection: Selection,
     sampling: Sampling,
     comparing: Comparing,
-    target: Target,
+    target: TargetOptions,
     reports: Annotated[Reports, BENCH],
 ) -> None:
     """Time operators: how fast, how far from the memory bound, and against a baseline FASTER, SAME or SLOWER.
@@ -199,7 +199,7 @@ def bench(
     from ascend_opcli.benchmarking.fingerprint import of_machine
     from ascend_opcli.benchmarking.measure import Other, measure
     from ascend_opcli.execution.request import Request
-    from ascend_opcli.execution.target import Wanted, timed
+    from ascend_opcli.execution.target import TargetRequest, timed
     from ascend_opcli.reporting.progress import collect
 
     begun = clock.perf_counter()
@@ -217,7 +217,7 @@ def bench(
         paths or (),
         seed=ladder.seed,
         tests=selection.tests(),
-        wanted=Wanted(
+        wanted=TargetRequest(
             target.backend.value, target.device, target.opp, timeout, target.live, candidate=serving.candidate
         ),
     )
@@ -267,10 +267,12 @@ def bench(
     )
 
 
-def _settings(ladder: Ladder, sampling: Sampling, comparing: Comparing, target: Target) -> Settings:
+def _settings(
+    ladder: Ladder, sampling: Sampling, comparing: Comparing, target: TargetOptions
+) -> BenchSettings:
     """How is timed. Raises UsageError that begins with the option at fault."""
     from ascend_opcli.benchmarking.ladder import amount
-    from ascend_opcli.benchmarking.measure import Settings
+    from ascend_opcli.benchmarking.measure import BenchSettings
     from ascend_opcli.benchmarking.words import rate, seconds, share
     from ascend_opcli.execution.target import installed_cann
     from ascend_opcli.execution.timed import How
@@ -279,7 +281,7 @@ def _settings(ladder: Ladder, sampling: Sampling, comparing: Comparing, target: 
     for option, text in (("--bytes", sampling.moved), ("--operations", sampling.operations)):
         if text is not None:
             value_of(option, lambda t: amount(t, 1), text)
-    return Settings(
+    return BenchSettings(
         precision=value_of("--precision", share, sampling.precision),
         budget=value_of("--time", seconds, sampling.time),
         tolerance=value_of("--max-regress", share, comparing.max_regress),
@@ -305,7 +307,9 @@ def _of_files(request: Request, selection: Selection) -> list[Rung]:
     return of_cases(request.selected().cases, picked=picked)
 
 
-def _of_operator(wanted: Wanted, there: TimedTarget, product: str | None, request: Request) -> list[Rung]:
+def _of_operator(
+    wanted: LadderRequest, there: TimedTarget, product: str | None, request: Request
+) -> list[Rung]:
     from ascend_opcli.benchmarking.ladder import DEVICE_SIZES, HOST_SIZES, of_operator
     from ascend_opcli.operators.products import DEFAULT_PRODUCT
     from ascend_opcli.verification.standards.choice import check_for

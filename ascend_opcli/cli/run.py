@@ -18,7 +18,7 @@ from ascend_opcli.cli.options.command import command, value_of
 from ascend_opcli.cli.options.keeping import Keeping, told
 from ascend_opcli.cli.options.reports import RUN, Reports, write
 from ascend_opcli.cli.options.selection import Selection
-from ascend_opcli.cli.options.target import DEFAULT_TIMEOUT, Serving, Target, folder_of
+from ascend_opcli.cli.options.target import DEFAULT_TIMEOUT, Serving, TargetOptions, folder_of
 from ascend_opcli.cli.options.words import Language, Via
 from ascend_opcli.errors import ExitCode, UsageError
 
@@ -81,7 +81,7 @@ class Picked:
 
 
 @dataclass(frozen=True)
-class Way:
+class DeviceWay:
     """How a device is driven, and what is judged instead of a run."""
 
     via: Annotated[
@@ -196,8 +196,8 @@ def run(
     call: OneCall,
     selection: Selection,
     picked: Picked,
-    target: Target,
-    way: Way,
+    target: TargetOptions,
+    way: DeviceWay,
     judging: Judging,
     keeping: Keeping,
     shown: Shown,
@@ -251,8 +251,8 @@ def _request(
     call: OneCall,
     selection: Selection,
     picked: Picked,
-    target: Target,
-    way: Way,
+    target: TargetOptions,
+    way: DeviceWay,
     judging: Judging,
     journal: Journal,
 ) -> tuple[Request, Serving]:
@@ -260,7 +260,7 @@ def _request(
     from ascend_opcli.execution.memory import size_of
     from ascend_opcli.execution.request import Request, check_sha256
     from ascend_opcli.execution.runner import Settings
-    from ascend_opcli.execution.target import Wanted
+    from ascend_opcli.execution.target import TargetRequest
     from ascend_opcli.operators.products import product
     from ascend_opcli.verification.standards import named
 
@@ -299,7 +299,7 @@ def _request(
         via=way.via.value if way.via is not None else None,
         rerun=any(others.values()) or serving != Serving(),
     )
-    wanted = Wanted(
+    wanted = TargetRequest(
         target.backend.value,
         target.device,
         target.opp,

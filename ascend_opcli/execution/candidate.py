@@ -12,7 +12,7 @@ from ascend_opcli.backends.candidate.probe import Way, other_inputs
 from ascend_opcli.backends.candidate.requests import Prepared
 from ascend_opcli.backends.candidate.timing import moves
 from ascend_opcli.execution.backend import differs, repeated
-from ascend_opcli.execution.candidate_stage import SAME_INPUTS, WHOLE_PROGRAM, Stage, outcome_of
+from ascend_opcli.execution.candidate_stage import SAME_INPUTS, WHOLE_PROGRAM, TimedCandidate, outcome_of
 from ascend_opcli.execution.shortcuts import Shortcuts, unmoved, wrong_outputs
 from ascend_opcli.execution.timed import How, NoTime
 from ascend_opcli.model import Again, Call, Case, Outcome, StandardChoice, Verdict
@@ -81,7 +81,7 @@ class ByCandidate:
         """A copy in the memory of the host."""
         return host_timing.copy_rate()
 
-    def prepare(self, operator: Operator, case: Case, product: str, how: How) -> Stage:
+    def prepare(self, operator: Operator, case: Case, product: str, how: How) -> TimedCandidate:
         """The case laid out and warmed up in the candidate's process."""
         hazard = unchecked(operator, case.arguments)
         if hazard is not None:
@@ -91,7 +91,7 @@ class ByCandidate:
         if not isinstance(reply, Prepared):
             raise NoTime(outcome_of(reply))
         notes = (WHOLE_PROGRAM,) if self._options.source.is_command else () if moves(call) else (SAME_INPUTS,)
-        return Stage(self._candidate, reply, notes, operator, case, product)
+        return TimedCandidate(self._candidate, reply, notes, operator, case, product)
 
 
 @dataclasses.dataclass(slots=True)

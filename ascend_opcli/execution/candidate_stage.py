@@ -8,7 +8,7 @@ from ascend_opcli.backends.candidate.candidate import Candidate
 from ascend_opcli.backends.candidate.function import NAME
 from ascend_opcli.backends.candidate.requests import Draw, Finish, Finished, Prepared, Sample
 from ascend_opcli.backends.candidate.timing import timed_call
-from ascend_opcli.execution.timed import About, NoTime
+from ascend_opcli.execution.timed import NoTime, StageFacts
 from ascend_opcli.model import Again, Case, HostTimes, Outcome
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.call import make_call
@@ -18,7 +18,7 @@ SAME_INPUTS = "the inputs are the same in every sample: only real numbers that a
 WHOLE_PROGRAM = "the time is that of the whole program: its start, the reading and the writing of its files"
 
 
-class Stage:
+class TimedCandidate:
     """A prepared case in the candidate's process."""
 
     def __init__(
@@ -32,7 +32,7 @@ class Stage:
     ) -> None:
         self._candidate = candidate
         self._operator, self._case, self._product = operator, case, product
-        self.about = About(
+        self.about = StageFacts(
             HostTimes(first=prepared.first),
             prepared.launches,
             prepared.sets,

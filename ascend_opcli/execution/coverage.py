@@ -43,7 +43,7 @@ class State(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CoverageFinding:
     """A rule by its key, how far it is kept, and the values of the sentence that says what was found."""
 
     rule: str
@@ -54,7 +54,7 @@ class Finding:
 
 def coverage(
     cases: Sequence[Case], products: Sequence[str] = (DEFAULT_PRODUCT,), unreached: Sequence[str] = ()
-) -> list[Finding]:
+) -> list[CoverageFinding]:
     """The findings over the cases of one operator that call for numbers, in the order of the standard.
 
     ``products`` are those that the cases were judged for, ``unreached`` the operator's branches that none of
@@ -139,11 +139,11 @@ _OTHER = "another value"
 
 def _combinations(
     cases: Sequence[Case], support: Support | None, products: Sequence[str], unreached: Sequence[str]
-) -> Finding:
+) -> CoverageFinding:
     """The dtypes, formats and ranks that the operator supports, each with both sides of every attribute."""
     points = _points(cases, support)
     if not points:
-        return Finding("combinations", State.NOTHING, "no_inputs")
+        return CoverageFinding("combinations", State.NOTHING, "no_inputs")
     known = support is not None and bool(support.dtypes and support.places)
     dtypes = dict.fromkeys(dtype for dtype, _, _ in points)
     places = dict.fromkeys(place for _, place, _ in points)
@@ -175,12 +175,12 @@ def _combinations(
         "branches": ", ".join(unreached),
     }
     if not known:
-        return Finding("combinations", State.PARTLY, "combinations_unknown", found)
+        return CoverageFinding("combinations", State.PARTLY, "combinations_unknown", found)
     if len(seen) < wanted:
-        return Finding("combinations", State.PARTLY, "combinations_some", found)
+        return CoverageFinding("combinations", State.PARTLY, "combinations_some", found)
     if unreached:
-        return Finding("combinations", State.PARTLY, "combinations_branches", found)
-    return Finding("combinations", State.YES, "combinations_all", found)
+        return CoverageFinding("combinations", State.PARTLY, "combinations_branches", found)
+    return CoverageFinding("combinations", State.YES, "combinations_all", found)
 
 
 _Point = tuple[str, tuple[str, int], dict[str, str]]
@@ -242,14 +242,14 @@ def _dims(cases: Sequence[Case]) -> set[int]:
     return {dim for case in cases for spec in input_specs(case) for dim in spec.shape}
 
 
-def _dimensions(cases: Sequence[Case], rule: str, first: int, dim: Callable[[int], int]) -> Finding:
+def _dimensions(cases: Sequence[Case], rule: str, first: int, dim: Callable[[int], int]) -> CoverageFinding:
     dims = _dims(cases)
     exponents = range(first, EXPONENTS + 1)
     found = [k for k in exponents if dim(k) in dims]
     missing = [k for k in exponents if k not in found]
     state = State.YES if not missing else State.PARTLY if found else State.NO
     said = {State.YES: "exponents_all", State.PARTLY: "exponents_some", State.NO: "exponents_none"}[state]
-    return Finding(rule, state, said, {"found": _ranges(found), "missing": _ranges(missing)})
+    return CoverageFinding(rule, state, said, {"found": _ranges(found), "missing": _ranges(missing)})
 
 
 def _ranges(numbers: Sequence[int]) -> str:
@@ -261,13 +261,13 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ", ".join(parts)
 
 
-def _sizes(cases: Sequence[Case]) -> Finding:
+def _sizes(cases: Sequence[Case]) -> CoverageFinding:
     specs = [s for case in cases for s in input_specs(case)]
     most = max((s.count for s in specs), default=0)
     longest = max((d for s in specs for d in s.shape), default=0)
     # Up to 2^20: a run that never goes near it does not keep to the rule, however small its tensors are.
     kept = most <= MOST_ELEMENTS and longest in ((1 << EXPONENTS) - 1, 1 << EXPONENTS)
-    return Finding(
+    return CoverageFinding(
         "sizes",
         State.YES if kept else State.NO,
         "sizes_found",
@@ -285,7 +285,7 @@ def _float_inputs(cases: Sequence[Case]) -> Iterator[TensorSpec]:
                 yield spec
 
 
-def _distributions(cases: Sequence[Case]) -> Finding:
+def _distributions(cases: Sequence[Case]) -> CoverageFinding:
     counts: Counter[str] = Counter()
     for spec in _float_inputs(cases):
         if isinstance(spec.data, Generator):
@@ -294,12 +294,12 @@ def _distributions(cases: Sequence[Case]) -> Finding:
     values: dict[str, object] = {name: counts[name] for name in ("uniform", "normal", "other")}
     values["total"] = total
     if not total:
-        return Finding("distributions", State.NOTHING, "no_random", values)
+        return CoverageFinding("distributions", State.NOTHING, "no_random", values)
     low, high = _NEAR_HALF
     halves = all(low <= counts[name] / total <= high for name in ("uniform", "normal"))
     some = counts["uniform"] or counts["normal"]
     state = State.YES if halves else State.PARTLY if some else State.NO
-    return Finding("distributions", state, "distributions_found", values)
+    return CoverageFinding("distributions", state, "distributions_found", values)
 
 
 def _distribution(data: Generator) -> str:
@@ -311,17 +311,19 @@ def _distribution(data: Generator) -> str:
     return "other"
 
 
-def _presence(cases: Sequence[Case], rule: str, test: Callable[[Sequence[TensorSpec]], bool]) -> Finding:
+def _presence(
+    cases: Sequence[Case], rule: str, test: Callable[[Sequence[TensorSpec]], bool]
+) -> CoverageFinding:
     count = sum(test(input_specs(case)) for case in cases)
     if count:
-        return Finding(rule, State.YES, "cases_found", {"count": count})
-    return Finding(rule, State.NO, "cases_none")
+        return CoverageFinding(rule, State.YES, "cases_found", {"count": count})
+    return CoverageFinding(rule, State.NO, "cases_none")
 
 
 SPECIALS = ("lower", "upper", "nan", "inf", "-inf", "[-inf, inf]")
 
 
-def _special_values(cases: Sequence[Case], support: Support | None) -> Iterator[Finding]:
+def _special_values(cases: Sequence[Case], support: Support | None) -> Iterator[CoverageFinding]:
     """Per special value the floating-point dtypes, of those supported, that meet it; files are not looked into."""
     accepted = itertools.chain(*(support.dtypes or ())) if support is not None else ()
     dtypes: dict[str, set[str]] = {d: set() for d in accepted if d in DTYPES and DTYPES[d].kind == "float"}
@@ -335,12 +337,12 @@ def _special_values(cases: Sequence[Case], support: Support | None) -> Iterator[
         have = [d for d, found in dtypes.items() if special in found]
         lack = [d for d, found in dtypes.items() if special not in found]
         if not dtypes:
-            yield Finding(special, State.NOTHING, "no_floats")
+            yield CoverageFinding(special, State.NOTHING, "no_floats")
             continue
         state = State.NO if not have else State.PARTLY if lack else State.YES
         said = {State.YES: "dtypes_all", State.PARTLY: "dtypes_some", State.NO: "dtypes_none"}[state]
         values: dict[str, object] = {"have": ", ".join(have), "lack": ", ".join(lack), "files": files}
-        yield Finding(special, state, said, values)
+        yield CoverageFinding(special, state, said, values)
 
 
 def specials_of(data: Data, dtype: str) -> set[str]:

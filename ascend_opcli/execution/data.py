@@ -25,7 +25,7 @@ from ascend_opcli.verification.pairings import expected_values
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class WrittenData:
     """One case: its folder, or ``why`` it has none. ``aside`` is where outputs of other inputs were moved."""
 
     case: Case
@@ -34,7 +34,9 @@ class Done:
     aside: Path | None = None
 
 
-def write_cases(cases: Iterable[Case], out: Path, *, format: str, allow_code: bool = False) -> Iterator[Done]:
+def write_cases(
+    cases: Iterable[Case], out: Path, *, format: str, allow_code: bool = False
+) -> Iterator[WrittenData]:
     """Write a folder for each case, in order; a case that expects a refusal has none.
 
     Raises, before anything is written, UsageError where two cases would go to one folder and CaseFileError where an
@@ -47,7 +49,7 @@ def write_cases(cases: Iterable[Case], out: Path, *, format: str, allow_code: bo
         refused = case.status is not None and case.status.code != 0
         why = case.skip or ("it expects a refusal" if refused else too_large(case, None))
         if operator is None or why:
-            yield Done(case, why=why or "")
+            yield WrittenData(case, why=why or "")
             continue
         try:
             done = _written(case, out / name, format, operator)
@@ -113,13 +115,13 @@ def _operator(case: Case, allow_code: bool) -> Operator:
         raise CaseFileError(str(error), case.where) from None
 
 
-def _written(case: Case, folder: Path, format: str, operator: Operator) -> Done:
+def _written(case: Case, folder: Path, format: str, operator: Operator) -> WrittenData:
     call = make_call(case, operator.signature, case.product or DEFAULT_PRODUCT)
     goldens, why = _goldens(case, operator, call)
     aside = exchange.set_aside(folder, call)
     more: Mapping[str, Any] = {"no_golden": why} if why else {}
     exchange.write(folder, case, call, format=format, golden=goldens, more=more)
-    return Done(case, folder, aside=aside)
+    return WrittenData(case, folder, aside=aside)
 
 
 def _goldens(case: Case, operator: Operator, call: Call) -> tuple[exchange.Arrays, str]:

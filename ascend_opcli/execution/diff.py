@@ -63,7 +63,7 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SavedRun:
     """A report: its cases, and the facts that make two runs comparable or not."""
 
     path: str
@@ -75,7 +75,7 @@ class Run:
 _FACTS = ("backend", "product", "opcli")
 
 
-def read_run(path: str) -> Run:
+def read_run(path: str) -> SavedRun:
     """The report in a file. Raises UsageError, with the place, for anything that is not an opcli.run/1 report."""
     try:
         with open(path, "rb") as stream:
@@ -100,14 +100,14 @@ class _Reader:
     def __init__(self, path: str) -> None:
         self.path = path
 
-    def run(self, report: object) -> Run:
+    def run(self, report: object) -> SavedRun:
         schema = report.get("schema") if isinstance(report, dict) else None
         if schema != RUN_SCHEMA or not isinstance(report, dict):
             said = f"; its schema is '{one_line(schema, 60)}'" if isinstance(schema, str) else ""
             raise UsageError(f"{one_line(self.path)} is no report of opcli run ({RUN_SCHEMA}){said}")
         facts = self.get(report, "run", dict, "the report")
         results = self.get(report, "results", list, "the report")
-        return Run(
+        return SavedRun(
             self.path,
             self.get(facts, "complete", bool, "run"),
             {key: self.get(facts, key, str, "run") for key in _FACTS},
@@ -198,8 +198,8 @@ Pair = tuple[Ran, Ran]
 class Diff:
     """What the second run has otherwise than the first. ``failures`` are those that did not fail before."""
 
-    before: Run
-    after: Run
+    before: SavedRun
+    after: SavedRun
     failures: tuple[tuple[Ran | None, Ran], ...] = ()
     fixed: tuple[Pair, ...] = ()
     verdicts: tuple[Pair, ...] = ()
@@ -218,7 +218,7 @@ class Diff:
         return ExitCode.FAILED if self.failures else ExitCode.PASSED
 
 
-def compare(before: Run, after: Run) -> Diff:
+def compare(before: SavedRun, after: SavedRun) -> Diff:
     """The difference of two runs, in the order of the second."""
     pairs, appeared, vanished = _paired(before.cases, after.cases)
     failures: list[tuple[Ran | None, Ran]] = []
@@ -303,7 +303,7 @@ def _drifts(a: Ran, b: Ran) -> Iterator[Drift]:
                 break
 
 
-def _remarks(before: Run, after: Run) -> Iterator[str]:
+def _remarks(before: SavedRun, after: SavedRun) -> Iterator[str]:
     for run in (before, after):
         if not run.complete:
             yield f"{one_line(run.path)} is of a run that was cut short: cases that it lacks were not run"

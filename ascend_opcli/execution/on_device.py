@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ascend_opcli.errors import SurroundingsError
 from ascend_opcli.execution.backend import differs, repeated
 from ascend_opcli.execution.by_type import kernel_of
-from ascend_opcli.execution.timed import About, How, NoTime, Stage
+from ascend_opcli.execution.timed import How, NoTime, Stage, StageFacts
 from ascend_opcli.model import Call, Case, Outcome
 from ascend_opcli.operators.contract.phase_one import predict, unchecked
 from ascend_opcli.operators.documents.twins import KernelCall
@@ -121,7 +121,7 @@ class _Stage:
 
         assert isinstance(prepared, timing.Prepared)
         self._device = device
-        self.about = About(
+        self.about = StageFacts(
             prepared.host,
             prepared.launches,
             prepared.sets,

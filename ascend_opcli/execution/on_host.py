@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from ascend_opcli.backends import host, host_timing
 from ascend_opcli.execution.backend import repeated
-from ascend_opcli.execution.timed import About, How, NoTime, Stage
+from ascend_opcli.execution.timed import How, NoTime, Stage, StageFacts
 from ascend_opcli.model import Call, Case, HostTimes, Outcome
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.call import make_call
@@ -63,16 +63,16 @@ class Host:
         ]
         # In the compute dtype, in blocks, the result rounded to each output's dtype.
         run = functools.partial(host_result, operator)
-        stage = heard(host_timing.Stage)(
+        stage = heard(host_timing.HostStage)(
             calls, run, size, cold=how.cold, clock=self._clock, sample=how.sample
         )
         return _Stage(stage, operator)
 
 
 class _Stage:
-    def __init__(self, stage: host_timing.Stage, operator: Operator) -> None:
+    def __init__(self, stage: host_timing.HostStage, operator: Operator) -> None:
         self._stage, self._operator = stage, operator
-        self.about = About(HostTimes(first=stage.first), stage.launches, len(stage.calls), stage.flush)
+        self.about = StageFacts(HostTimes(first=stage.first), stage.launches, len(stage.calls), stage.flush)
 
     def draw(self) -> float:
         return heard(self._stage.draw)()

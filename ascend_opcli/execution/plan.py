@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ascend_opcli.casefile import discover
 from ascend_opcli.casefile.build import Declared
 from ascend_opcli.casefile.expectations import CheckStandard
-from ascend_opcli.casefile.inline import Options, parse
+from ascend_opcli.casefile.inline import CallOptions, parse
 from ascend_opcli.casefile.negatives import negatives
 from ascend_opcli.casefile.open import load_file
 from ascend_opcli.errors import UsageError
@@ -53,7 +53,9 @@ def of_paths(
     return Plan(tuple(cases), len(found.targets), aside=found.aside)
 
 
-def of_options(options: Options, *, check_standard: CheckStandard, declared: Declared | None = None) -> Plan:
+def of_options(
+    options: CallOptions, *, check_standard: CheckStandard, declared: Declared | None = None
+) -> Plan:
     """The one case that the command line describes."""
     return Plan((parse(options, check_standard=check_standard, declared=declared),))
 

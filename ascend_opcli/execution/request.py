@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ascend_opcli.casefile.inline import Options
+from ascend_opcli.casefile.inline import CallOptions
 from ascend_opcli.errors import UsageError
 from ascend_opcli.execution import plan as planning
 from ascend_opcli.execution import runner
 from ascend_opcli.execution.backend import Target
 from ascend_opcli.execution.plan import Plan
 from ascend_opcli.execution.runner import Settings
-from ascend_opcli.execution.target import Wanted, installed_cann, installed_headers, opened
+from ascend_opcli.execution.target import TargetRequest, installed_cann, installed_headers, opened
 from ascend_opcli.execution.written import Given
 from ascend_opcli.model import Case, Result
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
@@ -38,13 +38,13 @@ class Request:
     """
 
     paths: Sequence[str] = ()
-    call: Options | None = None
+    call: CallOptions | None = None
     seed: int | None = None
     touched: Test | None = None
     tests: Sequence[Test] = ()
     negatives: bool = False
     failed: Callable[[Sequence[Case]], Test | None] | None = None
-    wanted: Wanted = dataclasses.field(default_factory=Wanted)
+    wanted: TargetRequest = dataclasses.field(default_factory=TargetRequest)
     settings: Settings = dataclasses.field(default_factory=Settings)
 
     @property
@@ -92,7 +92,7 @@ class Request:
         return self.named.unchanged or bool(given and not self.settings.rerun and not self.negatives)
 
     @contextlib.contextmanager
-    def opened(self, *, idle: bool | None = None) -> Iterator[Run]:
+    def opened(self, *, idle: bool | None = None) -> Iterator[OpenRun]:
         """What serves the calls, and the cases that are run on it; the host where nothing needs a device (``idle``).
 
         Raises SurroundingsError where a device cannot be opened, UsageError where a hash of inputs meets several cases.
@@ -107,11 +107,11 @@ class Request:
             plan = self.selected(executor.product)
             if settings.inputs_sha256 is not None:
                 planning.one_case(plan, "--inputs-sha256")
-            yield Run(plan, executor, executor.product or self.product, settings)
+            yield OpenRun(plan, executor, executor.product or self.product, settings)
 
 
 @dataclass(frozen=True)
-class Run:
+class OpenRun:
     """A request whose target is open."""
 
     plan: Plan
@@ -130,7 +130,7 @@ class Run:
         return runner.run_case(case, self.settings, self.executor, self.earlier, self.given)
 
 
-def one_case(path: str, wanted: Wanted, settings: Settings, why: str) -> Result:
+def one_case(path: str, wanted: TargetRequest, settings: Settings, why: str) -> Result:
     """Run and judge the one case that a path names. Raises UsageError where it names none or several."""
     request = Request([path], wanted=wanted, settings=settings)
     planning.one_case(request.named, why)

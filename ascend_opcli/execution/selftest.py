@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ascend_opcli.backends.cann.device import Device, Options
+from ascend_opcli.backends.cann.device import Device, DeviceOptions
 from ascend_opcli.backends.cann.selftest import CHECKS
-from ascend_opcli.backends.cann.selftest_requests import DIFFERS, HOLDS, NOT_CHECKED, Check, Checked, Planted
+from ascend_opcli.backends.cann.selftest_requests import (
+    DIFFERS,
+    HOLDS,
+    NOT_CHECKED,
+    Checked,
+    Planted,
+    SelfTestCheck,
+)
 from ascend_opcli.backends.cann.timing import About
 from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import SurroundingsError
@@ -88,7 +95,7 @@ def self_test(number: int) -> Iterator[Checked]:
     """Every check on a device, in order; one that takes its worker along costs its own line."""
     left = list(NAMES)
     try:
-        with Device(Options(number, timeout=TIMEOUT)) as device:
+        with Device(DeviceOptions(number, timeout=TIMEOUT)) as device:
             tested = _Tested(device)
             while left:
                 yield tested.check(left[0])
@@ -121,7 +128,7 @@ class _Tested:
             return self._plant()
         operators = tuple(case.operator for case in (self._add, *self._documented))
         signature = operator_of(self._add, allow_code=False).signature
-        reply = self._device.ask(Check(name, signature, self._add, self._product, operators))
+        reply = self._device.ask(SelfTestCheck(name, signature, self._add, self._product, operators))
         if isinstance(reply, Checked):
             return reply
         assert isinstance(reply, Outcome)

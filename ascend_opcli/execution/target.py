@@ -15,7 +15,7 @@ from ascend_opcli.model import Case, StandardChoice
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
 
 if TYPE_CHECKING:
-    from ascend_opcli.backends.candidate.candidate import Options as CandidateOptions
+    from ascend_opcli.backends.candidate.candidate import CandidateOptions
     from ascend_opcli.backends.cann.discovery import Headers
 from ascend_opcli.execution.backend import Target
 from ascend_opcli.execution.on_device import OnDevice
@@ -24,7 +24,7 @@ from ascend_opcli.execution.timed import TimedTarget
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Wanted:
+class TargetRequest:
     """What the command line asks for: auto, host or device, and how a device is to be driven.
 
     ``candidate`` or ``outputs``, the folder of what a program has written, take the operator's place; a candidate's
@@ -46,7 +46,7 @@ class Wanted:
 
 
 @contextlib.contextmanager
-def opened(wanted: Wanted, environ: Mapping[str, str] = os.environ) -> Iterator[Target]:
+def opened(wanted: TargetRequest, environ: Mapping[str, str] = os.environ) -> Iterator[Target]:
     """The backend that is wanted. ``auto`` takes the host only where nothing of CANN is visible.
 
     Raises SurroundingsError where a device is there or asked for and cannot be opened: a host run in its place
@@ -62,7 +62,7 @@ def opened(wanted: Wanted, environ: Mapping[str, str] = os.environ) -> Iterator[
 
 
 @contextlib.contextmanager
-def timed(wanted: Wanted, environ: Mapping[str, str] = os.environ) -> Iterator[TimedTarget]:
+def timed(wanted: TargetRequest, environ: Mapping[str, str] = os.environ) -> Iterator[TimedTarget]:
     """What :func:`opened` gives where something is run, which can be timed too."""
     if wanted.candidate is not None:
         from ascend_opcli.backends.candidate.candidate import Candidate
@@ -82,9 +82,11 @@ def timed(wanted: Wanted, environ: Mapping[str, str] = os.environ) -> Iterator[T
         with InProcess(wanted.device, wanted.opp, live=wanted.live) as here:
             yield OnDevice(here, here.soc, wanted.models)
         return
-    from ascend_opcli.backends.cann.device import Device, Options
+    from ascend_opcli.backends.cann.device import Device, DeviceOptions
 
-    with Device(Options(wanted.device, wanted.opp, wanted.timeout, wanted.live, wanted.builtin)) as device:
+    with Device(
+        DeviceOptions(wanted.device, wanted.opp, wanted.timeout, wanted.live, wanted.builtin)
+    ) as device:
         yield OnDevice(device, device.soc, wanted.models)
 
 

@@ -25,7 +25,7 @@ class How:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class StageFacts:
     """A stage that is ready."""
 
     host: HostTimes
@@ -47,7 +47,7 @@ class NoTime(Exception):
 class Stage(Protocol):
     """A case ready to be sampled."""
 
-    about: About
+    about: StageFacts
 
     def draw(self) -> float:
         """Seconds a call. Raises NoTime."""

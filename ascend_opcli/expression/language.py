@@ -20,7 +20,7 @@ import numpy as np
 from ascend_opcli.errors import did_you_mean
 from ascend_opcli.expression import shapes
 from ascend_opcli.expression.functions import FUNCTIONS, WORDS, Function
-from ascend_opcli.expression.shapes import Described, Unknown, shape_of
+from ascend_opcli.expression.shapes import Described, UnknownShape, shape_of
 from ascend_opcli.model import Shape
 
 MAX_LENGTH = 4096
@@ -84,7 +84,7 @@ class _Sizing:
     def spend(self, steps: float) -> None:
         self.left -= steps
         if self.left < 0:
-            raise Unknown
+            raise UnknownShape
 
 
 _SIZING: ContextVar[_Sizing | None] = ContextVar("_SIZING", default=None)
@@ -152,7 +152,7 @@ class Expression:
             with np.errstate(all="ignore"):
                 sizing = _SIZING.get() or _Sizing()
                 made = _Walk(self, values, self._functions, LIVE_BYTES, sizing).value(self._tree)
-        except Unknown:
+        except UnknownShape:
             return None
         except (
             ArithmeticError,
@@ -345,7 +345,7 @@ class _Walk:
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 decided = self.value(test)
                 if isinstance(decided, Described):
-                    raise Unknown
+                    raise UnknownShape
                 return self.value(body if decided else orelse)
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 return tuple(self.value(item) for item in items)
@@ -426,7 +426,7 @@ def _measure(function: Function, values: list[Any], named: Mapping[str, Any]) ->
     try:
         found = function.shape(*values, **named)
         count = sum(map(math.prod, found)) if isinstance(found, list) else math.prod(found)
-    except Unknown as unknown:
+    except UnknownShape as unknown:
         count = unknown.most or 0
     counts = {k: v for k, v in named.items() if k in ("n", "axis")}
     work = function.work(*values, **counts) if function.work is not None else 0.0

@@ -18,7 +18,7 @@ from ascend_opcli.model import Shape
 Rule = Callable[..., "Shape | list[Shape]"]
 
 
-class Unknown(Exception):
+class UnknownShape(Exception):
     """The shape hangs on values; ``most`` bounds the elements, None where only the values tell that too."""
 
     def __init__(self, most: int | None = None) -> None:
@@ -48,7 +48,7 @@ def shape_of(value: Any) -> Shape:
 def _known(value: Any) -> Any:
     """A number that must be there to tell a shape."""
     if isinstance(value, Described):
-        raise Unknown
+        raise UnknownShape
     if isinstance(value, tuple):
         return tuple(_known(item) for item in value)
     return value
@@ -350,12 +350,12 @@ def traced(a: Any) -> Shape:
 
 def picked(a: Any, *_: Any, **__: Any) -> Shape:
     """unique, flatnonzero: not more than there were."""
-    raise Unknown(math.prod(shape_of(a)))
+    raise UnknownShape(math.prod(shape_of(a)))
 
 
 def compressed(condition: Any, a: Any, *_: Any, **__: Any) -> Shape:  # noqa: ARG001
     """compress: not more than there were."""
-    raise Unknown(math.prod(shape_of(a)))
+    raise UnknownShape(math.prod(shape_of(a)))
 
 
 def binned(x: Any, weights: Any = None, minlength: Any = 0) -> Shape:  # noqa: ARG001

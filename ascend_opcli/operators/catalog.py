@@ -115,6 +115,6 @@ def _by_type(word: str) -> Operator:
 
 
 @lru_cache(maxsize=1)
-def of_packages() -> packages.Found:
+def of_packages() -> packages.FoundPackages:
     """The operators of installed Python packages that are not built in."""
     return packages.found(frozenset(operators()))

@@ -22,7 +22,7 @@ GROUP = "ascend_opcli.operators"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundPackages:
     """The operators of packages by aclnn name, and a sentence on each package that did not fit."""
 
     operators: dict[str, Operator]
@@ -30,7 +30,7 @@ class Found:
 
 
 @lru_cache(maxsize=8)
-def found(built_in: frozenset[str]) -> Found:
+def found(built_in: frozenset[str]) -> FoundPackages:
     """Everything that packages declare and opcli does not have itself (``built_in`` are its aclnn names)."""
     from importlib.metadata import entry_points  # takes its time, and most calls name an operator of ours
 
@@ -44,7 +44,7 @@ def found(built_in: frozenset[str]) -> Found:
             problems.append(f"the package {_package(point)} cannot be loaded: {type(error).__name__}: {said}")
             continue
         problems += _take(declared, point, built_in, operators)
-    return Found(operators, tuple(problems))
+    return FoundPackages(operators, tuple(problems))
 
 
 def _take(

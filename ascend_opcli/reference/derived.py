@@ -17,7 +17,7 @@ from ascend_opcli.expression import shapes
 from ascend_opcli.expression.functions import FUNCTIONS, Function
 from ascend_opcli.expression.functions import distinct as distinct_values
 from ascend_opcli.expression.language import Expression, compile_expression
-from ascend_opcli.expression.shapes import Described, Unknown, shape_of
+from ascend_opcli.expression.shapes import Described, UnknownShape, shape_of
 from ascend_opcli.model import (
     Argument,
     Attribute,
@@ -254,7 +254,7 @@ def _functions(spec: TensorSpec, seed: int, name: str) -> dict[str, Function]:
 
     def distinct(low: Any, high: Any = None) -> Shape:
         if high is None:
-            raise Unknown(math.prod(shape_of(low)))
+            raise UnknownShape(math.prod(shape_of(low)))
         return shape
 
     def drawing(kind: str) -> Any:

@@ -38,7 +38,7 @@ def unread_by(operator: Operator, call: Call) -> list[str]:
     reference: Any = inspect.unwrap(operator.reference)
     if isinstance(reference, Expression):
         left = [n for n in names if n not in reference.names]
-    elif isinstance(reference, ttk_golden.Golden):
+    elif isinstance(reference, ttk_golden.TtkGolden):
         left = reference.unread(names)
     else:
         own = {p.name for p in parameters(reference) or ()}

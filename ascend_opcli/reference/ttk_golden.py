@@ -43,7 +43,7 @@ _TOLD = {
 """What TTK tells a golden beside inputs and attributes."""
 
 
-def registered(module: ModuleType, file: str, name: str, operator: Operator) -> Golden | None:
+def registered(module: ModuleType, file: str, name: str, operator: Operator) -> TtkGolden | None:
     """The golden for ``name``: a key, a registered function, or empty for the operator's own.
 
     None for a plain function of the file. Raises ValueError where there is none, or no clear choice.
@@ -53,7 +53,7 @@ def registered(module: ModuleType, file: str, name: str, operator: Operator) -> 
         return _of_operator(module, entries, file, operator)
     for key, (group, function) in entries.items():
         if name in (key, getattr(function, "__name__", None)):
-            return Golden(file, key, group, function, operator, hooked=hasattr(module, "__input__"))
+            return TtkGolden(file, key, group, function, operator, hooked=hasattr(module, "__input__"))
     if not entries or hasattr(module, name):
         return None
     raise ValueError(f"{file} has no golden {name}{did_you_mean(name, entries, otherwise=_there(entries))}")
@@ -61,7 +61,7 @@ def registered(module: ModuleType, file: str, name: str, operator: Operator) -> 
 
 def _of_operator(
     module: ModuleType, entries: Mapping[str, tuple[str, Callable[..., Any]]], file: str, operator: Operator
-) -> Golden:
+) -> TtkGolden:
     kernels = [key for key, (group, _) in entries.items() if group == _KERNEL]
     own = [key for key in (operator.short_name, operator.name) if key in entries]
     if not own and len(kernels) == 1:
@@ -73,7 +73,7 @@ def _of_operator(
             )
         raise ValueError(f"{file} has no golden for {operator.name}{_there(entries)}; name one: {file}:KEY")
     group, function = entries[own[0]]
-    return Golden(file, own[0], group, function, operator, hooked=hasattr(module, "__input__"))
+    return TtkGolden(file, own[0], group, function, operator, hooked=hasattr(module, "__input__"))
 
 
 def _there(entries: Mapping[str, Any]) -> str:
@@ -110,7 +110,7 @@ def _callable(module: ModuleType, word: Any, where: str) -> Callable[..., Any]:
     return made
 
 
-class Golden:
+class TtkGolden:
     """One registered golden as a reference: told the call, it hands over what TTK would."""
 
     def __init__(

@@ -11,7 +11,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ascend_opcli.execution.coverage import Finding, State, attribute_texts, coverage, dtypes_text
+from ascend_opcli.execution.coverage import CoverageFinding, State, attribute_texts, coverage, dtypes_text
 from ascend_opcli.model import OutputReport, Result, VerdictKind
 from ascend_opcli.reporting.escape import markdown, markdown_code
 from ascend_opcli.reporting.finished import FinishedRun
@@ -330,7 +330,7 @@ def _unreached(results: Sequence[Result]) -> list[str]:
     return [name for name, count in reached.items() if not count]
 
 
-def _found(finding: Finding, text: Text) -> str:
+def _found(finding: CoverageFinding, text: Text) -> str:
     values = {key: f"{v:,}" if isinstance(v, int) else markdown(str(v)) for key, v in finding.values.items()}
     return text(finding.said, **values)
 

@@ -94,7 +94,7 @@ def _row(cells: Sequence[str], tag: str, headings: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class PlotPoint:
     """A time at a size, of a series."""
 
     series: str
@@ -103,11 +103,11 @@ class Point:
     seconds: float
 
 
-def _point(m: Measurement) -> Point | None:
+def _point(m: Measurement) -> PlotPoint | None:
     if m.statistics is None or m.statistics.median <= 0 or m.bytes <= 0:
         return None
     series = f"{m.case.operator} {m.dtype}"
-    return Point(series, f"{m.name} {shape_text(m.shape)}", m.bytes, m.statistics.median)
+    return PlotPoint(series, f"{m.name} {shape_text(m.shape)}", m.bytes, m.statistics.median)
 
 
 def _time_at(rate: float) -> Callable[[float], float]:
@@ -121,7 +121,9 @@ def _rate_at(rate: float) -> Callable[[float], float]:
 Bound = tuple[str, Callable[[float], float]]
 
 
-def plot(points: Sequence[Point], value: Callable[[Point], float], bounds: Sequence[Bound], unit: str) -> str:
+def plot(
+    points: Sequence[PlotPoint], value: Callable[[PlotPoint], float], bounds: Sequence[Bound], unit: str
+) -> str:
     """A log-log plot of ``value`` over bytes as SVG, with a dashed line for each bound."""
     sizes = [p.bytes for p in points]
     low_x, high_x = _decades(min(sizes), max(sizes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
-from ascend_opcli.model import Comparison, Measurement, Speed, Statistics, Timed
+from ascend_opcli.model import Measurement, Speed, SpeedComparison, Statistics, Timed
 from ascend_opcli.reporting.escape import one_line
 from ascend_opcli.reporting.wording import count_text, shape_text
 
@@ -66,7 +66,7 @@ def size_text(size: int) -> str:
     return f"{size} B" if size else "-"
 
 
-def comparison_text(comparison: Comparison | None) -> str:
+def comparison_text(comparison: SpeedComparison | None) -> str:
     """``SLOWER 1.10 (1.09 to 1.11)``."""
     if comparison is None:
         return ""

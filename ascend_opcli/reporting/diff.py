@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ascend_opcli.errors import one_line
-from ascend_opcli.execution.diff import Diff, Drift, Ran, Run
+from ascend_opcli.execution.diff import Diff, Drift, Ran, SavedRun
 from ascend_opcli.reporting.wording import count_text, error_text, share_text
 
 SCHEMA = "opcli.diff/1"
@@ -123,7 +123,7 @@ def document(diff: Diff) -> dict[str, Any]:
     }
 
 
-def _run_object(run: Run) -> dict[str, Any]:
+def _run_object(run: SavedRun) -> dict[str, Any]:
     return {"file": run.path, "complete": run.complete, "cases": len(run.cases), **run.facts}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ReportFormat:
     """``--name FILE`` with its help, and the function of ``reporting/`` that yields the text: ``module`` or
     ``module:function``, ``render`` where none is named."""
 
@@ -27,20 +27,20 @@ class Format:
 
 
 OF_RUN = (
-    Format("json", "Write the run as JSON; - is stdout.", "json_report"),
-    Format("csv", "Write a table, one row an output.", "csv_report"),
-    Format("junit", "Write JUnit XML, for CI systems.", "junit"),
-    Format("markdown", "Write a summary for a pull request or CI page.", "markdown"),
-    Format("html", "Write one HTML page with pictures.", "html"),
-    Format("acceptance", "Write what an operator contribution hands in.", "acceptance"),
-    Format("issue", "Write a bug report on what failed.", "issue_report"),
+    ReportFormat("json", "Write the run as JSON; - is stdout.", "json_report"),
+    ReportFormat("csv", "Write a table, one row an output.", "csv_report"),
+    ReportFormat("junit", "Write JUnit XML, for CI systems.", "junit"),
+    ReportFormat("markdown", "Write a summary for a pull request or CI page.", "markdown"),
+    ReportFormat("html", "Write one HTML page with pictures.", "html"),
+    ReportFormat("acceptance", "Write what an operator contribution hands in.", "acceptance"),
+    ReportFormat("issue", "Write a bug report on what failed.", "issue_report"),
 )
 """Takes a FinishedRun."""
 
 OF_BENCH = (
-    Format("json", "Write Google Benchmark's JSON; - is stdout.", "bench_files:google"),
-    Format("csv", "Write one row a case.", "bench_files:table"),
-    Format("markdown", "Write the table for a pull request.", "bench_files:summary"),
-    Format("html", "Write one page with log-log plots.", "bench_files:html"),
+    ReportFormat("json", "Write Google Benchmark's JSON; - is stdout.", "bench_files:google"),
+    ReportFormat("csv", "Write one row a case.", "bench_files:table"),
+    ReportFormat("markdown", "Write the table for a pull request.", "bench_files:summary"),
+    ReportFormat("html", "Write one page with log-log plots.", "bench_files:html"),
 )
 """Takes a FinishedBench."""

@@ -75,7 +75,7 @@ FAMILIES: Mapping[str, str] = {
 
 
 @dataclass
-class Failure:
+class LoggedFailure:
     """One failure. ``status`` is None where the lines name none; ``codes`` are those of the error text, in order.
 
     ``stream`` is the process whose lines they are, where the log says so.
@@ -96,13 +96,13 @@ def family(code: str) -> str:
     return FAMILIES.get(code) or FAMILIES.get(code[:2], "")
 
 
-class Reader:
+class TraceReader:
     """Follows the lines of a log and gathers what belongs together; equal failures are counted."""
 
     def __init__(self) -> None:
         self.dropped = 0
-        self._made: dict[tuple[str, int | None, tuple[str, ...]], Failure] = {}
-        self._open: dict[str, Failure] = {}
+        self._made: dict[tuple[str, int | None, tuple[str, ...]], LoggedFailure] = {}
+        self._open: dict[str, LoggedFailure] = {}
         self._last = ""
 
     def feed(self, number: int, text: str, prefix: str = "", stream: str = "") -> None:
@@ -128,7 +128,7 @@ class Reader:
             self._close(stream)
             if len(self._open) >= MAX_FAILURES:
                 self._close(next(iter(self._open)))
-            found = self._open[stream] = Failure(number, stream=stream)
+            found = self._open[stream] = LoggedFailure(number, stream=stream)
         found.last = number
         found.operator = found.operator or operator
         found.status = found.status if found.status is not None else status
@@ -136,7 +136,7 @@ class Reader:
             found.codes.append(code[1])
         _quote(found, prefix + text)
 
-    def failures(self) -> list[Failure]:
+    def failures(self) -> list[LoggedFailure]:
         """What has been found, in the order of the lines."""
         for stream in list(self._open):
             self._close(stream)
@@ -155,7 +155,7 @@ class Reader:
             self.dropped += 1
 
 
-def _quote(found: Failure, text: str) -> None:
+def _quote(found: LoggedFailure, text: str) -> None:
     flat = "".join(mark if mark.isprintable() else "?" for mark in " ".join(text.split()))
     said = flat if len(flat) <= WIDTH else flat[: WIDTH - 3] + "..."
     if said and said not in found.texts and len(found.texts) < MAX_TEXTS:

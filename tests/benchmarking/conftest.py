@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ascend_opcli.backends import host
-from ascend_opcli.execution.timed import About, How
+from ascend_opcli.execution.timed import How, StageFacts
 from ascend_opcli.model import Case, HostTimes, Outcome
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.reference.call import make_call
@@ -45,7 +45,7 @@ class _ScriptedStage:
         self._bench, self._operator = bench, operator
         self._call = make_call(case, operator.signature, product)
         self._samples = bench.samples()
-        self.about = About(HostTimes(1.0), 4, 4, 0, served_by="library.so")
+        self.about = StageFacts(HostTimes(1.0), 4, 4, 0, served_by="library.so")
 
     def draw(self) -> float:
         return next(self._samples)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from ascend_opcli.benchmarking import baselines, ladder
-from ascend_opcli.benchmarking.ladder import Rung, Wanted
-from ascend_opcli.benchmarking.measure import Other, Settings, exit_code, measure
+from ascend_opcli.benchmarking.ladder import LadderRequest, Rung
+from ascend_opcli.benchmarking.measure import BenchSettings, Other, exit_code, measure
 from ascend_opcli.casefile.open import load_file
 from ascend_opcli.errors import ExitCode, SurroundingsError, UsageError
 from ascend_opcli.execution import plan
@@ -27,7 +27,7 @@ from ascend_opcli.verification.standards.choice import check_for
 from tests.benchmarking.conftest import Scripted, Ticks
 from tests.conftest import CaseFile
 
-SETTINGS = Settings(clock=Ticks(), cann="9.1.0", today=datetime.date(2026, 6, 1))
+SETTINGS = BenchSettings(clock=Ticks(), cann="9.1.0", today=datetime.date(2026, 6, 1))
 FLOOR = ladder.HOST_SIZES[0]
 
 
@@ -36,7 +36,7 @@ def steady(seconds: float) -> Callable[[], Iterator[float]]:
 
 
 def rungs(*shapes: str, op: str = "elu_backward", **wanted: Any) -> list[Rung]:
-    asked = Wanted(op, shapes or ("4x64",), ("float32",), **wanted)
+    asked = LadderRequest(op, shapes or ("4x64",), ("float32",), **wanted)
     return ladder.of_operator(asked, sizes=(FLOOR,), product="atlas_a2", check_standard=check_for)
 
 
@@ -259,7 +259,7 @@ def test_the_same_case_twice_has_two_names(case_file: CaseFile) -> None:
     ],
 )
 def test_a_family_has_shapes_of_its_rank(op: str, name: str) -> None:
-    wanted = Wanted(op, dtypes=("float32",))
+    wanted = LadderRequest(op, dtypes=("float32",))
     made = ladder.of_operator(wanted, sizes=ladder.HOST_SIZES, product="atlas_a2", check_standard=check_for)
     assert made[0].name == name
     assert len(made) == len(ladder.HOST_SIZES)
@@ -273,7 +273,7 @@ def climbed(name: str) -> list[Rung]:
     for product in PRODUCTS:
         try:
             return ladder.of_operator(
-                Wanted(name), sizes=(1 << 12, 1 << 14), product=product, check_standard=check_for
+                LadderRequest(name), sizes=(1 << 12, 1 << 14), product=product, check_standard=check_for
             )
         except UsageError as error:
             said = str(error)
@@ -305,5 +305,8 @@ def test_where_no_ladder_can_be_made_the_sentence_says_what_to_give() -> None:
         UsageError, match=r"no shape of the default ladder suits aclnnMm as int8 .*int8.*--shape 3x4"
     ):
         ladder.of_operator(
-            Wanted("mm", dtypes=("int8",)), sizes=(1 << 12,), product="atlas_a2", check_standard=check_for
+            LadderRequest("mm", dtypes=("int8",)),
+            sizes=(1 << 12,),
+            product="atlas_a2",
+            check_standard=check_for,
         )

@@ -14,8 +14,8 @@ import pytest
 
 from ascend_opcli.benchmarking import baselines, fingerprint, ladder
 from ascend_opcli.benchmarking.baselines import Baseline
-from ascend_opcli.benchmarking.ladder import Rung, Wanted
-from ascend_opcli.benchmarking.measure import Other, Settings, exit_code, measure
+from ascend_opcli.benchmarking.ladder import LadderRequest, Rung
+from ascend_opcli.benchmarking.measure import BenchSettings, Other, exit_code, measure
 from ascend_opcli.casefile.new.calls import product_for
 from ascend_opcli.casefile.open import load_file
 from ascend_opcli.errors import ExitCode, UsageError
@@ -25,7 +25,7 @@ from ascend_opcli.verification.standards.choice import check_for
 from tests.benchmarking.conftest import Scripted, Ticks
 from tests.conftest import ROOT, CaseFile
 
-SETTINGS = Settings(clock=Ticks(), cann="9.1.0")
+SETTINGS = BenchSettings(clock=Ticks(), cann="9.1.0")
 
 
 def steady(seconds: float, wobble: float = 0.01) -> Any:
@@ -36,7 +36,7 @@ def steady(seconds: float, wobble: float = 0.01) -> Any:
 
 
 def rungs(op: str = "elu_backward", shape: str = "4x1024", dtype: str = "float16") -> list[Rung]:
-    wanted = Wanted(op, [shape], [dtype])
+    wanted = LadderRequest(op, [shape], [dtype])
     return ladder.of_operator(wanted, sizes=(), product="atlas_a2", check_standard=check_for)
 
 
@@ -237,7 +237,7 @@ WITH_CASES = sorted(path.stem for path in (ROOT / "cases").glob("*.yaml"))
 @pytest.mark.parametrize("op", WITH_CASES)
 def test_every_operator_with_cases_has_a_ladder_that_it_accepts(op: str) -> None:
     made = ladder.of_operator(
-        Wanted(op), sizes=ladder.HOST_SIZES, product="ascend950", check_standard=check_for
+        LadderRequest(op), sizes=ladder.HOST_SIZES, product="ascend950", check_standard=check_for
     )
     assert made
     assert len({rung.name for rung in made}) == len(made)
@@ -248,14 +248,17 @@ def test_every_operator_with_cases_has_a_ladder_that_it_accepts(op: str) -> None
 @pytest.mark.parametrize("op", sorted(operators()))
 def test_every_operator_with_a_reference_has_a_ladder_and_no_rung_fails(op: str) -> None:
     product = product_for(find(op))
-    made = ladder.of_operator(Wanted(op), sizes=(1 << 12,), product=product, check_standard=check_for)
+    made = ladder.of_operator(LadderRequest(op), sizes=(1 << 12,), product=product, check_standard=check_for)
     for m in measure(made[:1], Scripted(steady(1e-5)), dataclasses.replace(SETTINGS, product=product)):
         assert m.word is Timed.OK, m
 
 
 def test_a_ladder_climbs_and_knows_its_dtypes() -> None:
     made = ladder.of_operator(
-        Wanted("elu_backward"), sizes=(1 << 12, 1 << 20), product="atlas_training", check_standard=check_for
+        LadderRequest("elu_backward"),
+        sizes=(1 << 12, 1 << 20),
+        product="atlas_training",
+        check_standard=check_for,
     )
     assert [rung.name for rung in made] == [
         "elu_backward/float16/4x1024",
@@ -266,10 +269,10 @@ def test_a_ladder_climbs_and_knows_its_dtypes() -> None:
 
 
 def test_what_was_named_is_in_the_name_and_sample_attributes_fill_the_rest() -> None:
-    wanted = Wanted("threshold_backward", ["8x8"], ["float32"])
+    wanted = LadderRequest("threshold_backward", ["8x8"], ["float32"])
     (rung,) = ladder.of_operator(wanted, sizes=(), product="atlas_a2", check_standard=check_for)
     assert rung.name == "threshold_backward/float32/8x8"
-    wanted = Wanted("elu_backward", ["8x8"], ["float32"], ["alpha=2.0"])
+    wanted = LadderRequest("elu_backward", ["8x8"], ["float32"], ["alpha=2.0"])
     (rung,) = ladder.of_operator(wanted, sizes=(), product="atlas_a2", check_standard=check_for)
     assert rung.name == "elu_backward/float32/8x8/alpha=2.0"
 

@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 
 from ascend_opcli.benchmarking import baselines, ladder, timing
-from ascend_opcli.benchmarking.ladder import Rung, Wanted
-from ascend_opcli.benchmarking.measure import Settings, measure
+from ascend_opcli.benchmarking.ladder import LadderRequest, Rung
+from ascend_opcli.benchmarking.measure import BenchSettings, measure
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import Measurement, Speed
 from ascend_opcli.verification.standards.choice import check_for
 from tests.benchmarking.conftest import Scripted, Ticks
 
 HERE = {"backend": "host", "cpu": "one"}
-SETTINGS = Settings(clock=Ticks(), cann="9.1.0")
+SETTINGS = BenchSettings(clock=Ticks(), cann="9.1.0")
 
 
 def samples() -> Any:
@@ -31,7 +31,7 @@ def samples() -> Any:
 
 
 def rung(**wanted: Any) -> Rung:
-    asked = Wanted(**{"op": "elu_backward", "shapes": ["4x64"], "dtypes": ["float32"], **wanted})
+    asked = LadderRequest(**{"op": "elu_backward", "shapes": ["4x64"], "dtypes": ["float32"], **wanted})
     (made,) = ladder.of_operator(asked, sizes=(), product="atlas_a2", check_standard=check_for)
     return made
 

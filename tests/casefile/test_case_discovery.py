@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ascend_opcli.casefile.discover import Found, Target, find, pick
+from ascend_opcli.casefile.discover import FoundFiles, PickedFile, find, pick
 from ascend_opcli.casefile.loader import CaseFile
 from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import ExitCode, UsageError
@@ -32,7 +32,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def paths(found: Found) -> list[str]:
+def paths(found: FoundFiles) -> list[str]:
     return [target.path.replace(os.sep, "/") for target in found.targets]
 
 
@@ -45,20 +45,20 @@ def test_a_folder_gives_its_case_files_and_counts_the_rest() -> None:
 
 @pytest.mark.usefixtures("tree")
 def test_files_cases_and_stdin() -> None:
-    assert find(["cases/b.yaml"]) == Found((Target("cases/b.yaml"),))
-    assert find(["cases/b.yaml::one"]) == Found((Target("cases/b.yaml", ("one",)),))
+    assert find(["cases/b.yaml"]) == FoundFiles((PickedFile("cases/b.yaml"),))
+    assert find(["cases/b.yaml::one"]) == FoundFiles((PickedFile("cases/b.yaml", ("one",)),))
     assert find(["cases/b.yaml::s[float16-eps=1]"]).targets[0].picks == ("s[float16-eps=1]",)
-    assert find(["-"]) == Found((Target("-"),))
-    assert find(["-::one"]) == Found((Target("-", ("one",)),))
+    assert find(["-"]) == FoundFiles((PickedFile("-"),))
+    assert find(["-::one"]) == FoundFiles((PickedFile("-", ("one",)),))
 
 
 @pytest.mark.usefixtures("tree")
 def test_a_file_that_is_named_twice_is_loaded_once() -> None:
     assert find(["cases/b.yaml::x", "cases/b.yaml::y", "cases/./b.yaml::x"]).targets == (
-        Target("cases/b.yaml", ("x", "y")),
+        PickedFile("cases/b.yaml", ("x", "y")),
     )
-    assert find(["cases/b.yaml::x", "cases/b.yaml"]).targets == (Target("cases/b.yaml"),)
-    assert find(["cases/b.yaml", "cases/b.yaml::x"]).targets == (Target("cases/b.yaml"),)
+    assert find(["cases/b.yaml::x", "cases/b.yaml"]).targets == (PickedFile("cases/b.yaml"),)
+    assert find(["cases/b.yaml", "cases/b.yaml::x"]).targets == (PickedFile("cases/b.yaml"),)
     assert paths(find(["cases/b.yaml", "cases"])) == ["cases/b.yaml", "cases/a.yml", "cases/sub/c.yaml"]
 
 
@@ -84,7 +84,7 @@ def test_paths_that_mean_nothing(path: str, message: str) -> None:
 
 def test_a_folder_without_case_files_is_not_an_error(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("")
-    assert find([str(tmp_path)]) == Found((), 1)
+    assert find([str(tmp_path)]) == FoundFiles((), 1)
 
 
 def test_folders_that_link_to_themselves(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def typed(words: list[str]) -> Case:
     for flag, value in zip(words[::2], words[1::2], strict=True):
         many.setdefault(flag.removeprefix("--"), []).append(value)
     one = {key: values[-1] for key, values in many.items()}
-    options = inline.Options(
+    options = inline.CallOptions(
         op=one["op"],
         dtype=one.get("dtype"),
         shape=one.get("shape"),

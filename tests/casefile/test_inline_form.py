@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ascend_opcli.casefile import inline
-from ascend_opcli.casefile.inline import Options
+from ascend_opcli.casefile.inline import CallOptions
 from ascend_opcli.casefile.open import load_text
 from ascend_opcli.errors import UsageError
 from ascend_opcli.model import (
@@ -35,14 +35,14 @@ def accept(choice: StandardChoice, dtype: str | None) -> None:
         raise ValueError(f"unknown standard '{choice.name}'")
 
 
-def options(words: list[str]) -> Options:
+def options(words: list[str]) -> CallOptions:
     parser = argparse.ArgumentParser()
     for name in ("op", "dtype", "shape", "expect", "product", "standard"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--seed", type=int)
     for name, to in (("attr", "attrs"), ("in", "inputs"), ("out", "outputs")):
         parser.add_argument(f"--{name}", dest=to, action="append", default=[])
-    return Options(**vars(parser.parse_args(words)))
+    return CallOptions(**vars(parser.parse_args(words)))
 
 
 def parse(line: str) -> Case:
@@ -179,7 +179,7 @@ def test_any_text_in_any_option(text: str, where: str) -> None:
     base[where] = [name + text] if name else text
     message = ""
     try:
-        inline.parse(Options(**base), check_standard=accept)  # type: ignore[arg-type]
+        inline.parse(CallOptions(**base), check_standard=accept)  # type: ignore[arg-type]
     except UsageError as error:
         message = str(error)
     assert "\n" not in message

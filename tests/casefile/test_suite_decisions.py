@@ -16,8 +16,8 @@ from ascend_opcli.casefile.new.calls import product_for
 from ascend_opcli.casefile.new.decisions import SPECIAL
 from ascend_opcli.casefile.new.text import Suite, new_file
 from ascend_opcli.casefile.open import load_text
-from ascend_opcli.execution.backend import Host
 from ascend_opcli.execution.host_check import host_failure
+from ascend_opcli.execution.on_host import Host
 from ascend_opcli.execution.runner import Settings, run_cases
 from ascend_opcli.model import Attribute, Call, Case, Generator, Outcome, TensorSpec, VerdictKind
 from ascend_opcli.operators.catalog import find, operators

@@ -96,7 +96,7 @@ def test_every_line_of_the_table_has_a_call() -> None:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        return torch_apis.Tensor(str(value.dtype), tuple(value.shape), {})
+        return torch_apis.TorchTensor(str(value.dtype), tuple(value.shape), {})
     if isinstance(value, torch.dtype):
         return torch_apis.VerdictKind(str(value))
     if isinstance(value, (list, tuple)):

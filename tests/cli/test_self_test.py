@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ascend_opcli.backends.cann.selftest import answer
-from ascend_opcli.backends.cann.selftest_requests import Check, Checked
+from ascend_opcli.backends.cann.selftest_requests import Checked, SelfTestCheck
 from ascend_opcli.execution.selftest import NAMES
 from ascend_opcli.reporting.selftest import CHECKS, SAID, checked_lines
 from tests import forked
@@ -150,7 +150,7 @@ def test_without_a_device_nothing_is_called_checked(cann: CannRoot, tmp_path: Pa
 
 def test_what_the_device_does_not_say_is_not_checked() -> None:
     session = SimpleNamespace(runtime=SimpleNamespace(l2_bytes=lambda: None))
-    found = answer(session, Check("l2", None, None, "atlas_a2"), lambda step: None)
+    found = answer(session, SelfTestCheck("l2", None, None, "atlas_a2"), lambda step: None)
     assert (found.state, found.said) == ("not checked", "no_l2")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ascend_opcli.casefile.open import load_file, load_text
-from ascend_opcli.execution.coverage import Finding, State, coverage, specials_of
+from ascend_opcli.execution.coverage import CoverageFinding, State, coverage, specials_of
 from ascend_opcli.model import Attribute, Case, Data, Fill, FromFile, Generator, Values
 from ascend_opcli.verification.standards.choice import check_for
 from tests.reporting.made_up import case, spec
@@ -20,7 +20,7 @@ EVERY_RULE = [
 ]
 
 
-def found(cases: Sequence[Case], rule: str) -> Finding:
+def found(cases: Sequence[Case], rule: str) -> CoverageFinding:
     (finding,) = [f for f in coverage(cases) if f.rule == rule]
     return finding
 

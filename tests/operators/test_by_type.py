@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ascend_opcli.casefile.inline import Options, parse
+from ascend_opcli.casefile.inline import CallOptions, parse
 from ascend_opcli.casefile.open import load_file
 from ascend_opcli.casefile.repro import format
 from ascend_opcli.casefile.show import to_yaml
@@ -121,7 +121,7 @@ def test_every_registered_type_is_an_operator() -> None:
 
 
 def test_an_output_takes_the_dtype_of_its_column() -> None:
-    case = parse(Options("ir:Abs", "complex64", "2x3"), check_standard=checked)  # type: ignore[arg-type]
+    case = parse(CallOptions("ir:Abs", "complex64", "2x3"), check_standard=checked)  # type: ignore[arg-type]
     assert case.arguments["y"].dtype == "float32"  # type: ignore[union-attr]
 
 
@@ -135,7 +135,7 @@ def test_a_case_by_type_survives_show_and_options(square: Path) -> None:
     square.write_text(to_yaml(case))
     (again,) = load_file(square, check_standard=checked).cases  # type: ignore[arg-type]
     assert again.arguments == case.arguments
-    plain = parse(Options("ir:Abs", "float16", "2x3"), check_standard=checked)  # type: ignore[arg-type]
+    plain = parse(CallOptions("ir:Abs", "float16", "2x3"), check_standard=checked)  # type: ignore[arg-type]
     assert format(plain) == ["--op", "ir:Abs", "--dtype", "float16", "--shape", "2x3"]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ascend_opcli.casefile.inline import Options, parse
+from ascend_opcli.casefile.inline import CallOptions, parse
 from ascend_opcli.errors import OpcliError
 from ascend_opcli.model import Case, TensorSpec
 from ascend_opcli.operators.catalog import find
@@ -20,7 +20,7 @@ FACTS = ROOT.parents[1] / "shared" / "facts" / "kernel_twins.json"
 
 
 def made(op: str, dtype: str = "float32", shape: str = "2x3x4", **more: list[str]) -> Case:
-    return parse(Options(op, dtype, shape, **more), check_standard=lambda _node: None)  # type: ignore[arg-type]
+    return parse(CallOptions(op, dtype, shape, **more), check_standard=lambda _node: None)  # type: ignore[arg-type]
 
 
 def called(op: str, dtype: str = "float32", shape: str = "2x3x4", **more: list[str]) -> KernelCall:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from ascend_opcli.status import codes
-from ascend_opcli.status.trace import MAX_FAILURES, MAX_TEXTS, WIDTH, Failure, Reader, family
+from ascend_opcli.status.trace import MAX_FAILURES, MAX_TEXTS, WIDTH, LoggedFailure, TraceReader, family
 
 GAP = 40
 
 
-def read(*lines: str | tuple[int, str]) -> list[Failure]:
-    reader = Reader()
+def read(*lines: str | tuple[int, str]) -> list[LoggedFailure]:
+    reader = TraceReader()
     for number, line in enumerate(lines, 1):
         place, text = line if isinstance(line, tuple) else (number, line)
         reader.feed(place, text)
@@ -79,7 +79,7 @@ def test_equal_failures_are_counted_and_others_are_kept_in_their_order() -> None
 
 
 def test_processes_are_followed_apart() -> None:
-    reader = Reader()
+    reader = TraceReader()
     reader.feed(1, "call aclnnAdd failed", "[7] ", "7")
     reader.feed(2, "call aclnnMul failed", "[8] ", "8")
     reader.feed(3, "error code is 161002", "[7] ", "7")
@@ -104,12 +104,12 @@ def test_texts_and_codes_are_bounded() -> None:
 
 
 def test_the_number_of_failures_is_bounded() -> None:
-    reader = Reader()
+    reader = TraceReader()
     for number in range(MAX_FAILURES + 5):
         reader.feed(number + 1, f"call aclnnOp{number}x failed")
     assert len(reader.failures()) == MAX_FAILURES
     assert reader.dropped == 5
-    many = Reader()
+    many = TraceReader()
     for number in range(MAX_FAILURES + 5):
         many.feed(number + 1, f"call aclnnOp{number}x failed", stream=str(number))
     assert len(many.failures()) == MAX_FAILURES

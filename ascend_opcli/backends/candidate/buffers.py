@@ -33,7 +33,7 @@ class NotUsable(Exception):
     """PyTorch or torch_npu cannot be used here."""
 
 
-class Buffer:
+class GuardedBuffer:
     """The storage of one tensor in host memory between two guard zones, as bytes."""
 
     def __init__(self, spec: TensorSpec) -> None:
@@ -68,9 +68,9 @@ class Numpy:
 
     name = "numpy"
 
-    def buffer(self, spec: TensorSpec) -> Buffer:
+    def buffer(self, spec: TensorSpec) -> GuardedBuffer:
         """A storage for one tensor."""
-        return Buffer(spec)
+        return GuardedBuffer(spec)
 
     def wait(self) -> None:
         """Nothing is left undone when a function returns."""
@@ -121,7 +121,7 @@ class Numpy:
         return lambda: np.copyto(raw, before)
 
 
-class TorchBuffer(Buffer):
+class TorchBuffer(GuardedBuffer):
     """The same memory as a tensor of PyTorch, or its copy on an NPU."""
 
     def __init__(self, spec: TensorSpec, npu: bool) -> None:
@@ -171,7 +171,7 @@ class Torch:
             if not self._torch.npu.is_available():
                 raise NotUsable("--tensors npu: torch_npu finds no NPU")
 
-    def buffer(self, spec: TensorSpec) -> Buffer:
+    def buffer(self, spec: TensorSpec) -> GuardedBuffer:
         """A storage for one tensor."""
         return TorchBuffer(spec, self._npu)
 

@@ -14,7 +14,15 @@ from typing import Any
 from ascend_opcli.backends.candidate.function import NAME
 from ascend_opcli.backends.candidate.limits import memory_text, out_of_memory
 from ascend_opcli.backends.candidate.probe import Way
-from ascend_opcli.backends.candidate.requests import Finished, Load, Loaded, Prepare, Ran, Run, RunOther
+from ascend_opcli.backends.candidate.requests import (
+    Finished,
+    Load,
+    Loaded,
+    Prepare,
+    Ran,
+    RunOther,
+    RunRequest,
+)
 from ascend_opcli.backends.candidate.source import Source
 from ascend_opcli.backends.child import FIRST_STEP, KILLED, Broken, Child, killed
 from ascend_opcli.errors import SurroundingsError, UsageError
@@ -33,7 +41,7 @@ FILES_LEAST, FILES_TIMES = 256 << 20, 4
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Options:
+class CandidateOptions:
     """What serves the calls, on which tensors (numpy, torch, npu), in which files (bin, npy), seconds a case.
 
     ``memory`` bounds the bytes that it may take; 0 where nothing does.
@@ -53,7 +61,7 @@ class Candidate:
     Raises UsageError for a file without the function, SurroundingsError where PyTorch or torch_npu is missing.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: CandidateOptions) -> None:
         self.options = options
         self._folder = Path(tempfile.mkdtemp(prefix="opcli-"))
         self._child = Child(
@@ -89,7 +97,7 @@ class Candidate:
     def run(self, signature: Signature, case: Case, call: Call) -> Ran:
         """One case. Whatever the candidate does, it costs this case alone."""
         self._child.limit = files_limit(call)
-        return _ran(self.ask(Run(signature, case, call.product, self._child.limit)))
+        return _ran(self.ask(RunRequest(signature, case, call.product, self._child.limit)))
 
     def run_other(self, signature: Signature, case: Case, other: Call, way: Way) -> Ran:
         """The case on the inputs of ``other``, which :func:`other_inputs` has made in that way."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ascend_opcli.backends import observed
-from ascend_opcli.backends.candidate.buffers import Buffer, Kind, NoTensor, Span, size_of
+from ascend_opcli.backends.candidate.buffers import GuardedBuffer, Kind, NoTensor, Span, size_of
 from ascend_opcli.backends.candidate.limits import memory_text, out_of_memory, too_large
 from ascend_opcli.backends.candidate.requests import Ran
 from ascend_opcli.backends.candidate.results import Returned, WrongResult, said, sort_out, unreadable
@@ -94,7 +94,7 @@ class Slot:
 
     name: str
     spec: TensorSpec
-    buffer: Buffer
+    buffer: GuardedBuffer
     content: np.ndarray | None
     writes: bool
     poison: int = 0

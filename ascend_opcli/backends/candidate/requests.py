@@ -27,7 +27,7 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunRequest:
     """Run one case. ``limit`` bounds each file that is written, in bytes."""
 
     signature: Signature

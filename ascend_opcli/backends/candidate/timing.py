@@ -42,7 +42,7 @@ class _Failed(Exception):
         self.outcome = outcome
 
 
-class Stage:
+class CandidateStage:
     """A case ready to be sampled. ``about`` is the outcome that says why, where it is not."""
 
     def __init__(
@@ -71,7 +71,7 @@ class Stage:
         try:
             calls, run = self._program() if isinstance(candidate, Program) else self._function()
             announce(THE_CALL)
-            self._stage = host_timing.Stage(calls, run, size, cold=request.cold, **self._hooks())
+            self._stage = host_timing.HostStage(calls, run, size, cold=request.cold, **self._hooks())
         except _Failed as failed:
             self._drop()
             self.about = dataclasses.replace(failed.outcome, served_by=served_by)

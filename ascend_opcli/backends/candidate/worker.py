@@ -31,11 +31,11 @@ from ascend_opcli.backends.candidate.requests import (
     Loaded,
     Prepare,
     Ran,
-    Run,
     RunOther,
+    RunRequest,
 )
 from ascend_opcli.backends.candidate.source import Source, served_by
-from ascend_opcli.backends.candidate.timing import Stage
+from ascend_opcli.backends.candidate.timing import CandidateStage
 from ascend_opcli.backends.child import Speaker
 from ascend_opcli.backends.descendants import become_subreaper, descendants, die_with_the_parent, end_strays
 from ascend_opcli.errors import OpcliError
@@ -46,7 +46,7 @@ from ascend_opcli.reference.call import make_call
 Announce = Any
 
 
-class Session:
+class CandidateSession:
     """One candidate, loaded when it is first asked for."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -59,7 +59,7 @@ class Session:
         self._memory: int = 0 if self._tensors == "npu" else options["memory"]
         self._base = 0
         self._served = ""
-        self._stage: Stage | None = None
+        self._stage: CandidateStage | None = None
 
     @property
     def runs_programs(self) -> bool:
@@ -79,17 +79,17 @@ class Session:
             loaded = self._load(announce)
             self._base = data_bytes()
             return loaded
-        if isinstance(request, (Run, RunOther, Prepare)):
+        if isinstance(request, (RunRequest, RunOther, Prepare)):
             limit_files(request.limit)
             self._grant(request.limit)
-        if isinstance(request, Run):
+        if isinstance(request, RunRequest):
             call = make_call(request.case, request.signature, request.product)
             return self._call(request.case, call, request.signature, announce)
         if isinstance(request, RunOther):
             return self._other(request, announce)
         if isinstance(request, Prepare):
             assert self._candidate is not None
-            self._stage = Stage(self._candidate, request, self._served, announce)
+            self._stage = CandidateStage(self._candidate, request, self._served, announce)
             return self._stage.about
         assert self._stage is not None
         if isinstance(request, Draw):
@@ -177,7 +177,7 @@ def main() -> None:
     die_with_the_parent()
     become_subreaper()
     os.register_at_fork(after_in_parent=_forked)
-    session = Session(json.loads(sys.argv[2]))
+    session = CandidateSession(json.loads(sys.argv[2]))
     _stand_aside()
     speaker.send("ready", None)
     while True:
@@ -224,7 +224,7 @@ def _found(answer: object, text: str) -> object:
     )
 
 
-def _answer(session: Session, request: Any, speaker: Speaker) -> object:
+def _answer(session: CandidateSession, request: Any, speaker: Speaker) -> object:
     def announce(step: str) -> None:
         speaker.send("step", step)
 

@@ -13,7 +13,7 @@ from ascend_opcli.backends.cann.execute import CALL_STEPS, SYNC
 from ascend_opcli.backends.cann.ir import ByType
 from ascend_opcli.backends.cann.plog import Plog
 from ascend_opcli.backends.cann.reopening import Reopening
-from ascend_opcli.backends.cann.selftest_requests import Check, Planted
+from ascend_opcli.backends.cann.selftest_requests import Planted, SelfTestCheck
 from ascend_opcli.backends.cann.timing import Prepare, Request
 from ascend_opcli.backends.child import KILLED, Broken, Child, killed
 from ascend_opcli.errors import SurroundingsError
@@ -29,7 +29,7 @@ PRINTED = ("ASCEND_SLOG_PRINT_TO_STDOUT", "ASCEND_LOG_PRINT_TO_STDOUT")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Options:
+class DeviceOptions:
     """How to run: the device's number, an operator package that goes first, a timeout, live output.
 
     ``timeout`` is in seconds, for a case that is run, and for each step of one that is timed.
@@ -52,7 +52,7 @@ class Device:
 
     name = NAME
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: DeviceOptions) -> None:
         self.options = options
         self._folder = Path(tempfile.mkdtemp(prefix="opcli-"))
         self._child = Child(
@@ -90,7 +90,7 @@ class Device:
         assert isinstance(reply, Outcome)
         return reply
 
-    def ask(self, request: Request | Check | Planted) -> object:
+    def ask(self, request: Request | SelfTestCheck | Planted) -> object:
         """The worker's reply to a request of a timing or the self-test, or the outcome that says why there is none.
 
         A worker that was lost is started again, without the stage that it held.

@@ -42,7 +42,7 @@ META: dict[str, tuple[Any, tuple[Any, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LibraryEntry:
     """An operator's two functions and the file that holds them."""
 
     phase1: Any
@@ -120,7 +120,7 @@ class Libraries:
         flush()
         return True
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> LibraryEntry:
         """Both phases of an operator, from the first library that has them.
 
         Raises Missing, which names the libraries that were searched and those that could not be opened.
@@ -131,7 +131,7 @@ class Libraries:
             if phase1 is not None and phase2 is not None:
                 phase1.restype = phase2.restype = I32
                 phase2.argtypes = (P, U64, P, P)
-                return Entry(phase1, phase2, self._asked(name, served_by(phase1) or library._name))
+                return LibraryEntry(phase1, phase2, self._asked(name, served_by(phase1) or library._name))
         searched = ", ".join(os.path.basename(file) for file in self.files()) or "none could be opened"
         raise _missing(f"{name} is in none of the operator libraries ({searched})", NOWHERE, self.refused)
 

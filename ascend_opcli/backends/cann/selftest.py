@@ -34,12 +34,12 @@ from ascend_opcli.backends.cann.selftest_requests import (
     DIFFERS,
     HOLDS,
     NOT_CHECKED,
-    Check,
     Checked,
     NotChecked,
     Planted,
+    SelfTestCheck,
 )
-from ascend_opcli.backends.cann.stage import CallFailed, Stage
+from ascend_opcli.backends.cann.stage import CallFailed, DeviceStage
 from ascend_opcli.backends.cann.steps import bound, called, done, sized
 from ascend_opcli.backends.cann.timing_requests import Prepare
 from ascend_opcli.backends.child import CLOSING
@@ -73,7 +73,7 @@ Found = tuple[bool, str, dict[str, Any]]
 """Whether it holds, the sentence, its blanks."""
 
 
-def answer(session: Session, request: Check | Planted, announce: Announce) -> object:
+def answer(session: Session, request: SelfTestCheck | Planted, announce: Announce) -> object:
     """The answer, or the outcome of the planted call."""
     try:
         if isinstance(request, Planted):
@@ -95,14 +95,14 @@ def answer(session: Session, request: Check | Planted, announce: Announce) -> ob
 # --- libraries --------------------------------------------------------------------------------------------------
 
 
-def _libraries(session: Session, _check: Check) -> Found:
+def _libraries(session: Session, _check: SelfTestCheck) -> Found:
     unbound = session.libraries.unbound()
     if unbound:
         return False, "as_is", {"what": "; ".join(map(str, unbound))}
     return True, "libraries", {"count": len(session.libraries.files())}
 
 
-def _served(session: Session, check: Check) -> Found:
+def _served(session: Session, check: SelfTestCheck) -> Found:
     files: Counter[str] = Counter()
     lacking: list[str] = []
     for name in check.operators:
@@ -135,7 +135,7 @@ def _memory(runtime: Runtime, size: int, count: int = 1) -> Iterator[list[int]]:
         yield sorted(addresses)
 
 
-def _odd(session: Session, _check: Check) -> Found:
+def _odd(session: Session, _check: SelfTestCheck) -> Found:
     runtime, size, copies = session.runtime, 4096, 0
     pattern = (np.arange(size) * 7 % 251).astype(np.uint8)
     with _memory(runtime, size) as (base,):
@@ -155,7 +155,7 @@ def _odd(session: Session, _check: Check) -> Found:
     return True, "odd", {"count": copies}
 
 
-def _padding(session: Session, check: Check) -> Found:
+def _padding(session: Session, check: SelfTestCheck) -> Found:
     runtime, count = session.runtime, 0
     padding = runtime.segment_padding()
     for size in (1, 31, 32, 33, 64, 4096):
@@ -175,7 +175,7 @@ def _padding(session: Session, check: Check) -> Found:
     return True, "padding", {"count": count, "padding": padding}
 
 
-def _poison(session: Session, check: Check) -> Found:
+def _poison(session: Session, check: SelfTestCheck) -> Found:
     size = 0
     for poison in POISONS:
         with bound(session, sized(check.case, 4099), check, poison) as call:
@@ -192,7 +192,7 @@ def _poison(session: Session, check: Check) -> Found:
     return True, "poison", {"count": size}
 
 
-def _guards(session: Session, check: Check) -> Found:
+def _guards(session: Session, check: SelfTestCheck) -> Found:
     for shift, side, words in ((-OUTSIDE, "before", "before the start"), (0, "behind", "past the end")):
         with bound(session, sized(check.case, 4096), check) as call, contextlib.ExitStack() as stack:
             own = Buffer(session.runtime, call.out.buffer.nbytes - OUTSIDE)
@@ -226,7 +226,7 @@ def _planted(runtime: Runtime, planted: Planted) -> Outcome:
 # --- launches and times -----------------------------------------------------------------------------------------
 
 
-def _repeatable(session: Session, check: Check) -> Found:
+def _repeatable(session: Session, check: SelfTestCheck) -> Found:
     # Of a size that was not launched before: CANN's cache gives executors that refuse.
     with bound(session, sized(check.case, 2053), check) as call:
         executor, size = call.plan()
@@ -247,7 +247,7 @@ def _repeatable(session: Session, check: Check) -> Found:
     return True, "repeatable", {"count": len(results)}
 
 
-def _l2(session: Session, check: Check) -> Found:
+def _l2(session: Session, check: SelfTestCheck) -> Found:
     cache = session.runtime.l2_bytes()
     if cache is None:
         raise NotChecked("no_l2")
@@ -256,14 +256,14 @@ def _l2(session: Session, check: Check) -> Found:
         case = sized(check.case, min(LAUNCH_BYTES, cache // 2) // 3 // 4)
         request = Prepare(check.signature, case, check.product, cold=cold, sets=1)
         with contextlib.closing(
-            Stage(session.runtime, session.libraries, request, lambda _step: None)
+            DeviceStage(session.runtime, session.libraries, request, lambda _step: None)
         ) as stage:
             best.append(min(stage.draw(lambda _step: None).seconds for _ in range(SAMPLES)))
     values = {"cold": best[0] * 1e6, "warm": best[1] * 1e6}
     return best[0] >= COLDER * best[1], "l2", values
 
 
-def _events(session: Session, _check: Check) -> Found:
+def _events(session: Session, _check: SelfTestCheck) -> Found:
     runtime, values = session.runtime, {}
     with _memory(runtime, COPY_BYTES, 2) as (here, there), contextlib.ExitStack() as stack:
         events = [runtime.create_event() for _ in range(2)]
@@ -285,7 +285,7 @@ def _events(session: Session, _check: Check) -> Found:
     return False, "events", values
 
 
-def _log(session: Session, check: Check) -> Found:
+def _log(session: Session, check: SelfTestCheck) -> Found:
     plog = Plog(Path(os.environ["ASCEND_PROCESS_LOG_PATH"]))
     plog.mark()
     first = next(p.name for p in check.signature.params if p.is_tensor)
@@ -305,14 +305,14 @@ def _log(session: Session, check: Check) -> Found:
     return True, "log", {"seconds": settled}
 
 
-def _close(session: Session, _check: Check) -> Found:
+def _close(session: Session, _check: SelfTestCheck) -> Found:
     begun = time.monotonic()
     session.close()
     seconds = time.monotonic() - begun
     return seconds <= CLOSING, "close", {"seconds": seconds, "patience": CLOSING}
 
 
-CHECKS: Mapping[str, Callable[[Session, Check], Found]] = {
+CHECKS: Mapping[str, Callable[[Session, SelfTestCheck], Found]] = {
     "libraries": _libraries,
     "served": _served,
     "odd": _odd,

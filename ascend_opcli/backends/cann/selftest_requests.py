@@ -13,7 +13,7 @@ HOLDS, DIFFERS, NOT_CHECKED = "holds", "differs", "not checked"
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class SelfTestCheck:
     """One question; ``case`` is a call of an elementwise operator on two float32 tensors, of any one-dimensional size.
 
     ``operators`` are those whose library is asked for.

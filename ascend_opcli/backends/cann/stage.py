@@ -77,7 +77,7 @@ class _Set:
     executor: ctypes.c_void_p | None = None
 
 
-class Stage:
+class DeviceStage:
     """A case laid out on the device ``sets`` times over, with what it takes to time it.
 
     All sets share one workspace: launches on a stream follow one another, and a caller's allocator would hand out

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ascend_opcli.backends.cann.binding import Binder, argument_types
 from ascend_opcli.backends.cann.execute import Slot, Workspace, lay_out, specs_of
 from ascend_opcli.backends.cann.runtime import AclFailure, Runtime
-from ascend_opcli.backends.cann.selftest_requests import Check, NotChecked
+from ascend_opcli.backends.cann.selftest_requests import NotChecked, SelfTestCheck
 from ascend_opcli.backends.observed import POISONS
 from ascend_opcli.model import Case, Outcome, TensorSpec
 from ascend_opcli.reference.call import make_call
@@ -34,7 +34,7 @@ def sized(case: Case, length: int) -> Case:
     )
 
 
-def called(session: Session, check: Check, length: int) -> Outcome:
+def called(session: Session, check: SelfTestCheck, length: int) -> Outcome:
     """A whole call, as a run makes it. Raises NotChecked where it does not succeed."""
     outcome = session.run(check.signature, sized(check.case, length), check.product)
     if outcome.status or outcome.error:
@@ -52,7 +52,12 @@ class Steps:
     """The steps of one call, its buffers laid out."""
 
     def __init__(
-        self, session: Session, check: Check, slots: Mapping[str, list[Slot]], case: Case, binder: Binder
+        self,
+        session: Session,
+        check: SelfTestCheck,
+        slots: Mapping[str, list[Slot]],
+        case: Case,
+        binder: Binder,
     ) -> None:
         self._session, self._check, self._case, self._binder = session, check, case, binder
         self._entry = session.libraries.entry(check.signature.name)
@@ -91,7 +96,7 @@ class Steps:
 
 
 @contextlib.contextmanager
-def bound(session: Session, case: Case, check: Check, poison: int = POISONS[0]) -> Iterator[Steps]:
+def bound(session: Session, case: Case, check: SelfTestCheck, poison: int = POISONS[0]) -> Iterator[Steps]:
     with contextlib.ExitStack() as stack:
         call = make_call(case, check.signature, check.product)
         slots = lay_out(stack, session.runtime, check.signature, call, poison)

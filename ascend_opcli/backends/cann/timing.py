@@ -13,7 +13,7 @@ from collections.abc import Callable
 from ascend_opcli.backends.cann.execute import Announce
 from ascend_opcli.backends.cann.libraries import Libraries
 from ascend_opcli.backends.cann.runtime import AclFailure, Runtime
-from ascend_opcli.backends.cann.stage import UNKNOWN_L2, CallFailed, Stage
+from ascend_opcli.backends.cann.stage import UNKNOWN_L2, CallFailed, DeviceStage
 from ascend_opcli.backends.cann.timing_requests import About as About
 from ascend_opcli.backends.cann.timing_requests import Copy as Copy
 from ascend_opcli.backends.cann.timing_requests import CopyRate as CopyRate
@@ -35,7 +35,7 @@ class Bench:
 
     def __init__(self, runtime: Runtime, libraries: Libraries) -> None:
         self._runtime, self._libraries = runtime, libraries
-        self._stage: Stage | None = None
+        self._stage: DeviceStage | None = None
 
     def close(self) -> None:
         """Release the stage that may be there."""
@@ -69,7 +69,7 @@ class Bench:
             return copy_rate(self._runtime)
         if isinstance(request, Prepare):
             self.close()
-            self._stage = Stage(self._runtime, self._libraries, request, announce)
+            self._stage = DeviceStage(self._runtime, self._libraries, request, announce)
             return self._stage.prepared()
         if self._stage is None:
             raise SurroundingsError("no case is prepared for timing")
@@ -114,7 +114,7 @@ def plain_calls(runtime: Runtime, libraries: Libraries, request: Prepare, warm_u
     SurroundingsError where a call fails.
     """
     try:
-        stage = Stage(runtime, libraries, request, lambda _step: None, warm=False)
+        stage = DeviceStage(runtime, libraries, request, lambda _step: None, warm=False)
         with contextlib.closing(stage):
             stage.plain(warm_ups, flushed=False)
             stage.plain(calls, flushed=True)

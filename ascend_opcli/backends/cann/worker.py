@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ascend_opcli.backends.cann.runtime import AclFailure
-from ascend_opcli.backends.cann.selftest_requests import Check, Planted
+from ascend_opcli.backends.cann.selftest_requests import Planted, SelfTestCheck
 from ascend_opcli.backends.cann.session import Session
 from ascend_opcli.backends.child import Speaker
 from ascend_opcli.backends.descendants import die_with_the_parent
@@ -59,7 +59,7 @@ def _answer(session: Session, request: Any, speaker: Speaker) -> object:
         if isinstance(request, tuple):
             signature, case, product, way = request
             return session.run(signature, case, product, way, announce)
-        if isinstance(request, (Check, Planted)):
+        if isinstance(request, (SelfTestCheck, Planted)):
             from ascend_opcli.backends.cann import selftest  # an ordinary run does without it
 
             return selftest.answer(session, request, announce)

@@ -17,11 +17,11 @@ from ascend_opcli.casefile.files.positions import (
     TENSOR,
     TENSORS,
     VALUE,
-    Given,
+    GivenArgument,
     NotDefined,
     place,
 )
-from ascend_opcli.casefile.files.written import Resolve, Written, arguments, scalar, scalars
+from ascend_opcli.casefile.files.written import Resolve, WrittenCase, arguments, scalar, scalars
 from ascend_opcli.casefile.tree import clip
 from ascend_opcli.errors import CaseFileError, OpcliError
 from ascend_opcli.model import Where
@@ -50,7 +50,7 @@ def recognises(head: str) -> bool:
     return '"inputs"' in head and any(f'"{key}"' in head for key in ("api_type", "standard", "aclnn_name"))
 
 
-def cases(text: str, file: str, resolve: Resolve) -> Iterator[Written]:
+def cases(text: str, file: str, resolve: Resolve) -> Iterator[WrittenCase]:
     """Every case of the text, in its order; the seed of its data is its id, as in ATK."""
     for number, (where, item) in enumerate(texts.items(text, file)):
         if not isinstance(item, dict):
@@ -58,13 +58,13 @@ def cases(text: str, file: str, resolve: Resolve) -> Iterator[Written]:
         yield _case(item, number, where, resolve)
 
 
-def _case(item: Mapping[str, Any], number: int, where: Where, resolve: Resolve) -> Written:
+def _case(item: Mapping[str, Any], number: int, where: Where, resolve: Resolve) -> WrittenCase:
     seed = item.get("id")
     seed = seed if type(seed) is int and 0 <= seed < 2**63 else number
     name = str(seed)
     called = item.get("aclnn_name")
     if not isinstance(called, str) or not called.strip():
-        return Written(
+        return WrittenCase(
             name, where, "-", None, "the JSON does not define the call: it names no aclnn operator"
         )
     operator = "aclnn" + clip(called.strip().removeprefix("aclnn"), 100)
@@ -74,9 +74,9 @@ def _case(item: Mapping[str, Any], number: int, where: Where, resolve: Resolve) 
         body = arguments(found, place(given, found))
     except NotDefined as error:
         said = f"the JSON does not define the call, its executor rewrites it: {error}"
-        return Written(name, where, operator, None, said)
+        return WrittenCase(name, where, operator, None, said)
     except (OpcliError, ValueError, OverflowError) as error:
-        return Written(name, where, operator, None, f"no call: {error}")
+        return WrittenCase(name, where, operator, None, f"no call: {error}")
     if seed:
         body["seed"] = seed
     if item.get("is_boundary") is True:
@@ -85,16 +85,16 @@ def _case(item: Mapping[str, Any], number: int, where: Where, resolve: Resolve) 
     standard, origin, skip = standards.of_atk(told.get("acc") if isinstance(told, dict) else told)
     if standard is not None:
         body["standard"] = standard
-    return Written(name, where, found.name, body, skip, origin)
+    return WrittenCase(name, where, found.name, body, skip, origin)
 
 
 # --- inputs ---------------------------------------------------------------------------------------------------
 
 
-def _inputs(listed: Any, draws: ranges.Draws) -> list[Given]:
+def _inputs(listed: Any, draws: ranges.Draws) -> list[GivenArgument]:
     if not isinstance(listed, list):
         raise ValueError("its inputs are not a list")
-    made: list[Given] = []
+    made: list[GivenArgument] = []
     for i, one in enumerate(listed):
         several = isinstance(one, list)
         members = one if several else [one]
@@ -114,26 +114,26 @@ def _dtype(written: Any) -> Any:
     return of_acl(written) if type(written) is int else written
 
 
-def _several(members: Sequence[Mapping[str, Any]], place: int, draws: ranges.Draws) -> Given:
+def _several(members: Sequence[Mapping[str, Any]], place: int, draws: ranges.Draws) -> GivenArgument:
     each = [_one(m, f"{place}.{j}", draws) for j, m in enumerate(members)]
     name = each[0].name if each else ""
     kinds = {str(m.get("type")).rstrip("s").removesuffix("_tuple") for m in members}
     if not members:
-        return Given(name, ARRAY, [])
+        return GivenArgument(name, ARRAY, [])
     if len(kinds) > 1:
         raise ValueError(f"input {place} mixes {' and '.join(sorted(map(clip, kinds)))}")
     kind = kinds.pop()
     if kind == "tensor":
-        return Given(name, TENSORS, [g.value for g in each])
+        return GivenArgument(name, TENSORS, [g.value for g in each])
     if kind == "scalar":
         found = {g.value["dtype"] for g in each}
         if len(found) > 1:
             raise NotDefined(f"the scalars of input {place} have several dtypes")
         return scalars([g.value["value"] for g in each], found.pop(), name)
-    return Given(name, ARRAY, [g.value for g in each])
+    return GivenArgument(name, ARRAY, [g.value for g in each])
 
 
-def _one(one: Mapping[str, Any], label: str, draws: ranges.Draws) -> Given:
+def _one(one: Mapping[str, Any], label: str, draws: ranges.Draws) -> GivenArgument:
     name = one.get("name")
     name = name if isinstance(name, str) else ""
     kind = str(one.get("type")).rstrip("s").removesuffix("_tuple")
@@ -143,7 +143,7 @@ def _one(one: Mapping[str, Any], label: str, draws: ranges.Draws) -> Given:
     written = one.get("range_values")
     what = name or f"input {label}"
     if kind == "tensor":
-        return Given(name, TENSOR, _tensor(one, word, written, label, draws))
+        return GivenArgument(name, TENSOR, _tensor(one, word, written, label, draws))
     if kind == "scalar":
         dtype = "int64" if word == "int" else canonical(word.removesuffix("_t"))
         return scalar(_value(written, _kind_of(dtype), label, draws, what), dtype, name)
@@ -221,13 +221,15 @@ def _kind_of(dtype: str) -> str:
     return "whole" if dtype.startswith(("int", "uint")) else "real"
 
 
-def _attribute(name: str, word: str, written: Any, label: str, draws: ranges.Draws, what: str) -> Given:
+def _attribute(
+    name: str, word: str, written: Any, label: str, draws: ranges.Draws, what: str
+) -> GivenArgument:
     if word in _TEXT or word == "torch_dtype":
         value = draws.one_of(written, label) if isinstance(written, list) and written else written
         value = _dtype(value) if word == "torch_dtype" else value
         if not isinstance(value, str):
             raise ValueError(f"{what} is no text: {clip(str(value))}")
-        return Given(name, VALUE, canonical(value) if word == "torch_dtype" else value)
+        return GivenArgument(name, VALUE, canonical(value) if word == "torch_dtype" else value)
     kind = next(
         (k for k, words in (("whole", _WHOLE), ("real", _REAL), ("truth", _TRUTH)) if word in words), None
     )
@@ -235,10 +237,10 @@ def _attribute(name: str, word: str, written: Any, label: str, draws: ranges.Dra
         raise ValueError(f"{what} has the unknown dtype '{clip(word)}'")
     listed = _as_list(written) if isinstance(written, str) else None
     if listed is not None:
-        return Given(
+        return GivenArgument(
             name, ARRAY, [_value(v, kind, f"{label}.{i}", draws, what) for i, v in enumerate(listed)]
         )
-    return Given(name, VALUE, _value(written, kind, label, draws, what))
+    return GivenArgument(name, VALUE, _value(written, kind, label, draws, what))
 
 
 def _as_list(text: str) -> list[Any] | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ascend_opcli.casefile.build import Setting, build
 from ascend_opcli.casefile.files import atk, manifest, msopst, msprobe, texts, ttk
-from ascend_opcli.casefile.files.written import Resolve, Written
+from ascend_opcli.casefile.files.written import Resolve, WrittenCase
 from ascend_opcli.casefile.tree import Mapping, Scalar, clip, from_plain
 from ascend_opcli.errors import CaseFileError, OpcliError
 from ascend_opcli.model import Case, Where
@@ -19,7 +19,7 @@ from ascend_opcli.tensors.torch_file import OtherContent
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class CaseFormat:
     """A format: its name, whether the beginning of a file is of it, and what its text holds.
 
     ``cases`` is None for opcli's own, the manifest, whose mistakes are refused as those of a case file.
@@ -28,19 +28,19 @@ class Format:
     name: str
     suffix: str
     recognises: Callable[[str], bool]
-    cases: Callable[[str, str, Resolve], Iterator[Written]] | None
+    cases: Callable[[str, str, Resolve], Iterator[WrittenCase]] | None
 
 
 FORMATS = (
-    Format("ATK JSON", ".json", atk.recognises, atk.cases),
-    Format("msopst JSON", ".json", msopst.recognises, msopst.cases),
-    Format("msprobe dump", ".json", msprobe.recognises, msprobe.cases),
-    Format("TTK CSV", ".csv", ttk.recognises, ttk.cases),
-    Format(manifest.NAME, ".json", manifest.recognises, None),
+    CaseFormat("ATK JSON", ".json", atk.recognises, atk.cases),
+    CaseFormat("msopst JSON", ".json", msopst.recognises, msopst.cases),
+    CaseFormat("msprobe dump", ".json", msprobe.recognises, msprobe.cases),
+    CaseFormat("TTK CSV", ".csv", ttk.recognises, ttk.cases),
+    CaseFormat(manifest.NAME, ".json", manifest.recognises, None),
 )
 
 
-def recognise(path: str) -> Format | None:
+def recognise(path: str) -> CaseFormat | None:
     """The format of a file by its beginning; None where it is none of these."""
     begins = [f for f in FORMATS if path.lower().endswith(f.suffix)]
     head = texts.head(path) if begins else ""
@@ -86,7 +86,7 @@ class Builder:
             raise found
         return found
 
-    def case(self, written: Written) -> Case:
+    def case(self, written: WrittenCase) -> Case:
         """The case, or one that is skipped with the reason."""
         name, where = self._unique(written.name), written.where
         blank = Case(self._setting.path, name, written.operator, {}, where, skip=written.skip)

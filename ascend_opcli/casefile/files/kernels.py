@@ -14,7 +14,7 @@ from ascend_opcli.casefile.files.positions import (
     TENSOR,
     TENSORS,
     VALUE,
-    Given,
+    GivenArgument,
     NotDefined,
     bare,
     fits,
@@ -39,7 +39,7 @@ def same_parameters(
     attributes: Mapping[str, Any],
     *,
     written_into: Sequence[int | None] = (),
-) -> dict[str, Given]:
+) -> dict[str, GivenArgument]:
     """Parameter -> argument, where the entry takes just these. ``written_into`` are inputs that outputs overwrite.
 
     Raises NotDefined with what differs.
@@ -61,11 +61,11 @@ def same_parameters(
     return placed | by_name(operator, attributes)
 
 
-def tensor(param: Param, value: Tensor) -> Given:
+def tensor(param: Param, value: Tensor) -> GivenArgument:
     """A tensor argument; a list of one stands for itself where a list is taken."""
     if param.is_list and isinstance(value, dict):
         value = [value]
-    given = Given("", TENSORS if isinstance(value, list) else TENSOR, value)
+    given = GivenArgument("", TENSORS if isinstance(value, list) else TENSOR, value)
     if not fits(param, given):
         raise NotDefined(f"a list of tensors stands where {param.name} is one")
     return given
@@ -83,7 +83,7 @@ def by_name(
     *,
     only: Sequence[str] | None = None,
     defaults: bool = False,
-) -> dict[str, Given]:
+) -> dict[str, GivenArgument]:
     """Every attribute by its name, ``keep_dims`` for ``keepDims`` too; ``only`` those of these names.
 
     ``defaults`` lets those of the operator stand. Raises NotDefined for a name that is no parameter, a
@@ -91,7 +91,7 @@ def by_name(
     """
     params = [p for p in operator.signature.attributes if only is None or p.name in only]
     known = {bare(p.name): p for p in params}
-    placed: dict[str, Given] = {}
+    placed: dict[str, GivenArgument] = {}
     for name, value in attributes.items():
         param = known.get(bare(str(name)))
         if param is None:
@@ -103,18 +103,18 @@ def by_name(
     return placed
 
 
-def attribute(param: Param, value: Any) -> Given:
+def attribute(param: Param, value: Any) -> GivenArgument:
     """A value of the parameter's kind; whole numbers are numbers of a double, and 0 and 1 booleans."""
     if isinstance(value, (list, tuple)):
-        made = Given("", ARRAY, list(value))
+        made = GivenArgument("", ARRAY, list(value))
         if param.type == "aclFloatArray":
-            made = Given("", ARRAY, [float(v) if isinstance(v, int) else v for v in value])
+            made = GivenArgument("", ARRAY, [float(v) if isinstance(v, int) else v for v in value])
     elif param.type == "bool" and value in (0, 1):
-        made = Given("", VALUE, bool(value))
+        made = GivenArgument("", VALUE, bool(value))
     elif param.type in ("double", "float") and isinstance(value, int):
-        made = Given("", VALUE, float(value))
+        made = GivenArgument("", VALUE, float(value))
     else:
-        made = Given("", VALUE, value)
+        made = GivenArgument("", VALUE, value)
     if value is None or not fits(param, made):
         raise NotDefined(f"{clip(str(value))} is no value of {param.name}, {param.c_type.strip(' *')}")
     return made

@@ -15,7 +15,7 @@ from typing import Any
 
 from ascend_opcli.casefile.files import kernels, ranges, standards, texts
 from ascend_opcli.casefile.files.positions import NotDefined
-from ascend_opcli.casefile.files.written import Resolve, Written, arguments
+from ascend_opcli.casefile.files.written import Resolve, WrittenCase, arguments
 from ascend_opcli.casefile.tree import clip
 from ascend_opcli.errors import CaseFileError, OpcliError, did_you_mean
 from ascend_opcli.model import Where
@@ -40,7 +40,7 @@ def recognises(head: str) -> bool:
     )
 
 
-def cases(text: str, file: str, resolve: Resolve) -> Iterator[Written]:
+def cases(text: str, file: str, resolve: Resolve) -> Iterator[WrittenCase]:
     """Every expanded case of the text, in its order. Raises CaseFileError where msopst would refuse the file."""
     seen: dict[str, Where] = {}
     count = 0
@@ -82,7 +82,7 @@ class _Desc:
         return [dict(zip(self.axes, point, strict=True)) for point in itertools.product(*self.axes.values())]
 
 
-def _expanded(item: Mapping[str, Any], name: str, where: Where, resolve: Resolve) -> Iterator[Written]:
+def _expanded(item: Mapping[str, Any], name: str, where: Where, resolve: Resolve) -> Iterator[WrittenCase]:
     operator = kernels.entry(str(item["op"]))
     try:
         inputs = [_desc(d, _AXES) for d in _objects(item["input_desc"], "input_desc")]
@@ -160,7 +160,7 @@ def _written(
     resolve: Resolve,
     descs: Sequence[_Desc],
     row: Sequence[Mapping[str, Any]],
-) -> Written:
+) -> WrittenCase:
     try:
         expect = item.get("expect", "success")
         if expect != "success":
@@ -174,13 +174,13 @@ def _written(
         placed = kernels.same_parameters(found, inputs, outputs, _attributes(item.get("attr")))
         body = arguments(found, placed)
     except NotDefined as error:
-        return Written(name, where, operator, None, f"kernel case: {error}")
+        return WrittenCase(name, where, operator, None, f"kernel case: {error}")
     except (OpcliError, ValueError, TypeError, OverflowError) as error:
-        return Written(name, where, operator, None, f"no call: {error}")
+        return WrittenCase(name, where, operator, None, f"no call: {error}")
     standard, origin, skip = standards.of_msopst(item.get("error_threshold"))
     if standard is not None:
         body["standard"] = standard
-    return Written(name, where, found.name, body, skip, origin)
+    return WrittenCase(name, where, found.name, body, skip, origin)
 
 
 def _attributes(listed: Any) -> dict[str, Any]:

@@ -17,19 +17,19 @@ from pathlib import Path
 from typing import Any
 
 from ascend_opcli.casefile.files import kernels, ranges, texts
-from ascend_opcli.casefile.files.positions import SCALAR, TENSOR, TENSORS, Given, NotDefined
+from ascend_opcli.casefile.files.positions import SCALAR, TENSOR, TENSORS, GivenArgument, NotDefined
 from ascend_opcli.casefile.files.torch_apis import (
     BACKWARD,
     GRAD,
     NULL,
     OUT,
-    Line,
+    ApiLine,
     Mismatch,
-    Tensor,
+    TorchTensor,
     Word,
     table,
 )
-from ascend_opcli.casefile.files.written import Resolve, Written, arguments
+from ascend_opcli.casefile.files.written import Resolve, WrittenCase, arguments
 from ascend_opcli.casefile.loader import INVENTED
 from ascend_opcli.casefile.tree import clip
 from ascend_opcli.errors import CaseFileError, OpcliError
@@ -62,7 +62,7 @@ def recognises(head: str) -> bool:
     return _BEGINS.match(head) is not None and '"data"' in head and all(key in head for key in _KEYS)
 
 
-def cases(text: str, file: str, resolve: Resolve) -> Iterator[Written]:
+def cases(text: str, file: str, resolve: Resolve) -> Iterator[WrittenCase]:
     """Every entry of ``data`` in its order. Raises CaseFileError where the text is no dump."""
     head: dict[str, Any] = {}
     entries: dict[str, tuple[Where, Any]] = {}
@@ -95,19 +95,21 @@ class _Dump:
         self._foreign = str(head.get("framework", "pytorch")).casefold() != "pytorch"
         self._statistics = str(head.get("task", "")).casefold() == "statistics"
 
-    def case(self, name: str, entry: Any, where: Where) -> Written:
+    def case(self, name: str, entry: Any, where: Where) -> WrittenCase:
         """The call of one entry as a case, or why it is none."""
         found = _NAME.fullmatch(name) if len(name) <= 500 else None
         api = found["api"] if found is not None else name
         kind = name.partition(".")[0]
         if kind in _MODULES:
-            return Written(
+            return WrittenCase(
                 name, where, "-", None, "a module and no API: msprobe dumps API calls with level L1 or mix"
             )
         if self._foreign:
-            return Written(name, where, "-", None, "a call of MindSpore: only PyTorch's APIs are known here")
+            return WrittenCase(
+                name, where, "-", None, "a call of MindSpore: only PyTorch's APIs are known here"
+            )
         if found is None or kind not in _KINDS or not isinstance(entry, dict):
-            return Written(name, where, "-", None, "no call of an API: Functional.relu.0.forward is one")
+            return WrittenCase(name, where, "-", None, "no call of an API: Functional.relu.0.forward is one")
         key = api + (BACKWARD if found["way"] == "backward" else "")
         operator = "-"
         try:
@@ -115,14 +117,14 @@ class _Dump:
             operator = line.operator
             body = self._body(line, bound, outputs)
         except NotDefined as error:
-            return Written(name, where, operator, None, str(error))
+            return WrittenCase(name, where, operator, None, str(error))
         except (OpcliError, ValueError, OverflowError, ArithmeticError) as error:
-            return Written(name, where, operator, None, f"no call: {error}")
-        return Written(name, where, operator, body)
+            return WrittenCase(name, where, operator, None, f"no call: {error}")
+        return WrittenCase(name, where, operator, body)
 
     def _matched(
         self, key: str, number: str, entry: Mapping[str, Any]
-    ) -> tuple[Line, dict[str, Any], list[Tensor]]:
+    ) -> tuple[ApiLine, dict[str, Any], list[TorchTensor]]:
         """The line of the table, the API's arguments, and its results. Raises NotDefined."""
         api, backward, _ = key.partition(BACKWARD)
         call = self._entries.get(f"{api}.{number}.forward") if backward else entry
@@ -157,7 +159,7 @@ class _Dump:
             except Mismatch:
                 continue
             results = [t for t in results if t is not None]
-            if not results or not all(isinstance(r, Tensor) for r in results):
+            if not results or not all(isinstance(r, TorchTensor) for r in results):
                 raise NotDefined("the dump has no result of this call: data_mode all has it")
             return line, bound, results
         what = "with these arguments" if lines else "with the same arguments"
@@ -166,7 +168,7 @@ class _Dump:
 
     def _in_place(
         self, api: str, elsewhere: str, args: list[Any], kwargs: dict[str, Any], entry: Mapping[str, Any]
-    ) -> tuple[Line, dict[str, Any], list[Tensor]]:
+    ) -> tuple[ApiLine, dict[str, Any], list[TorchTensor]]:
         """As ``_matched``, of a call that writes into its first input: by the aclnn operator that does so too."""
         results = _listed(_plain(entry.get("output", [])))[:1]
         calls = _to_log(api, elsewhere)
@@ -187,11 +189,11 @@ class _Dump:
                 bound = line.bind(plain if line.in_place else args, kwargs)
             except Mismatch:
                 continue
-            if isinstance(results[0], Tensor):
+            if isinstance(results[0], TorchTensor):
                 return dataclasses.replace(line, operator=operator, outputs=()), bound, [results[0]]
         raise NotDefined(f"{clip(api)} is no single aclnn call with these arguments; {calls}")
 
-    def _body(self, line: Line, bound: Mapping[str, Any], results: list[Tensor]) -> dict[str, Any]:
+    def _body(self, line: ApiLine, bound: Mapping[str, Any], results: list[TorchTensor]) -> dict[str, Any]:
         operator = self._resolve(line.operator)
         given = line.call(bound, results[0].dtype)
         inward = [p for p in operator.signature.params if p.io != "out"]
@@ -207,7 +209,7 @@ class _Dump:
         of_output = dict(zip([p.name for p in wanted], results, strict=True))
         for param in outward:
             if param.io == "out":
-                placed[param.name] = Given("", TENSOR, _like(of_output.get(param.name)))
+                placed[param.name] = GivenArgument("", TENSOR, _like(of_output.get(param.name)))
         body = arguments(operator, placed)
         if not self._statistics:
             body["got"] = {n: {"file": self._file(result)} for n, result in of_output.items()}
@@ -216,20 +218,20 @@ class _Dump:
         body["description"] = "Values are invented, within the dumped extremes where there are some."
         return body
 
-    def _given(self, param: Param, value: Any) -> Given:
+    def _given(self, param: Param, value: Any) -> GivenArgument:
         if isinstance(value, list) and param.is_list:
-            return Given("", TENSORS, [self._tensor(v) for v in value])
-        if isinstance(value, Tensor) and param.type == "aclTensor":
-            return Given("", TENSOR, self._tensor(value))
+            return GivenArgument("", TENSORS, [self._tensor(v) for v in value])
+        if isinstance(value, TorchTensor) and param.type == "aclTensor":
+            return GivenArgument("", TENSOR, self._tensor(value))
         if value is None and param.is_pointer:
-            return Given("", TENSOR, None)
+            return GivenArgument("", TENSOR, None)
         if param.type == "aclScalar" and isinstance(value, (int, float)):
-            return Given("", SCALAR, value)
+            return GivenArgument("", SCALAR, value)
         if isinstance(value, Word):
             value = canonical(value.text)
         return kernels.attribute(param, value)
 
-    def _tensor(self, tensor: Tensor) -> dict[str, Any]:
+    def _tensor(self, tensor: TorchTensor) -> dict[str, Any]:
         made: dict[str, Any] = {"dtype": tensor.dtype, "shape": list(tensor.shape)}
         if tensor.transposed:
             made["layout"] = "transposed"
@@ -244,7 +246,7 @@ class _Dump:
         made["data"] = {"file": path, **({"transpose": True} if tensor.transposed else {})}
         return made
 
-    def _file(self, tensor: Tensor) -> str:
+    def _file(self, tensor: TorchTensor) -> str:
         """The file of a tensor, relative to the dump. Raises NotDefined where there is none."""
         name = tensor.entry.get("data_name")
         if not isinstance(name, str) or not name:
@@ -257,16 +259,20 @@ class _Dump:
         return path
 
 
-def _same_mathematics(line: Line, bound: Mapping[str, Any], results: list[Any]) -> None:
+def _same_mathematics(line: ApiLine, bound: Mapping[str, Any], results: list[Any]) -> None:
     """What kinds of arguments alone do not tell. Raises Mismatch."""
     given = next(iter(bound.values()), None)
-    if not isinstance(given, Tensor):
+    if not isinstance(given, TorchTensor):
         return
     whole = DTYPES[given.dtype].kind in ("int", "uint", "bool")
     if line.operator.startswith("aclnnClamp") and whole and any(isinstance(v, float) for v in bound.values()):
         raise Mismatch("PyTorch takes the bounds of whole numbers as floats, the operator as whole numbers")
     first = results[0] if results else None
-    if line.operator.startswith("aclnnInplace") and isinstance(first, Tensor) and first.shape != given.shape:
+    if (
+        line.operator.startswith("aclnnInplace")
+        and isinstance(first, TorchTensor)
+        and first.shape != given.shape
+    ):
         raise Mismatch("a tensor that is written in place cannot grow")
 
 
@@ -303,14 +309,14 @@ def _plain(entry: Any, key: str = "", depth: int = 0) -> Any:
     raise NotDefined(f"an argument is a {clip(kind, 60)}, which no aclnn call takes")
 
 
-def _tensor(entry: Mapping[str, Any]) -> Tensor:
+def _tensor(entry: Mapping[str, Any]) -> TorchTensor:
     shape, dtype = entry["shape"], entry["dtype"]
     if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
         raise NotDefined("the shape of a tensor is no list of whole numbers")
-    return Tensor(canonical(str(dtype)), tuple(shape), entry)
+    return TorchTensor(canonical(str(dtype)), tuple(shape), entry)
 
 
-def _like(result: Tensor | None) -> dict[str, Any] | None:
+def _like(result: TorchTensor | None) -> dict[str, Any] | None:
     """An output of that dtype; its shape is for the operator to say, which has [1] where PyTorch has a scalar."""
     if result is None:
         return None
@@ -321,9 +327,9 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _first(entries: Any, what: str) -> Tensor:
+def _first(entries: Any, what: str) -> TorchTensor:
     found = next((t for t in _listed(_plain(entries if entries is not None else [])) if t is not None), None)
-    if not isinstance(found, Tensor):
+    if not isinstance(found, TorchTensor):
         raise NotDefined(f"the dump has no {what}")
     return found
 
@@ -333,7 +339,7 @@ _STATISTICS = ("Max", "Min", "Mean", "Norm", "md5")
 
 def _apart(before: Any, after: Any) -> bool:
     """Whether the dump's own figures show that one tensor was dumped before it became the other."""
-    if not isinstance(before, Tensor) or not isinstance(after, Tensor):
+    if not isinstance(before, TorchTensor) or not isinstance(after, TorchTensor):
         return False
     known = [
         key for key in _STATISTICS if before.entry.get(key) is not None and after.entry.get(key) is not None
@@ -377,7 +383,7 @@ def _to_log(key: str, other: str) -> str:
 # --- statistics -----------------------------------------------------------------------------------------------
 
 
-def _invented(tensor: Tensor) -> Any:
+def _invented(tensor: TorchTensor) -> Any:
     """Data between the dumped extremes, NaN and infinities among them where one was; None where nothing is known."""
     if DTYPES[tensor.dtype].kind == "complex":
         return None

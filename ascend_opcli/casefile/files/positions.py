@@ -21,7 +21,7 @@ class NotDefined(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenArgument:
     """One argument as a file lists it, already in opcli's grammar. ``value`` None is a null pointer."""
 
     name: str
@@ -29,7 +29,7 @@ class Given:
     value: Any
 
 
-def fits(param: Param, given: Given) -> bool:
+def fits(param: Param, given: GivenArgument) -> bool:
     """Whether the argument is of the kind that the parameter's C type takes."""
     kind, value = given.kind, given.value
     if value is None:
@@ -57,7 +57,7 @@ def _is(c_type: str, value: Any) -> bool:
     return type(value) is int
 
 
-def place(given: Sequence[Given], operator: Operator) -> dict[str, Given]:
+def place(given: Sequence[GivenArgument], operator: Operator) -> dict[str, GivenArgument]:
     """Parameter -> argument. The list holds what the caller gives in, in the prototype's order; some list the
     outputs too, or leave trailing optional parameters out.
 
@@ -74,7 +74,9 @@ def place(given: Sequence[Given], operator: Operator) -> dict[str, Given]:
     raise NotDefined(_why(given, inward, operator.name))
 
 
-def place_all(given: Sequence[Given], operator: Operator, params: Sequence[Param]) -> dict[str, Given]:
+def place_all(
+    given: Sequence[GivenArgument], operator: Operator, params: Sequence[Param]
+) -> dict[str, GivenArgument]:
     """Parameter -> argument, of a list that has every one of ``params``. Its names are somebody else's.
 
     Raises NotDefined where another count or another kind is passed.
@@ -84,7 +86,7 @@ def place_all(given: Sequence[Given], operator: Operator, params: Sequence[Param
     raise NotDefined(_why(given, params, operator.name))
 
 
-def _names_agree(pairs: Sequence[tuple[Param, Given]], params: Sequence[Param]) -> None:
+def _names_agree(pairs: Sequence[tuple[Param, GivenArgument]], params: Sequence[Param]) -> None:
     """Names differ freely between tools; one that is another parameter's says that the order is not ours."""
     known = {bare(p.name): p.name for p in params}
     for param, given in pairs:
@@ -98,7 +100,7 @@ def bare(name: str) -> str:
     return name.removesuffix("Optional").removesuffix("Ref").replace("_", "").casefold()
 
 
-def _why(given: Sequence[Given], inward: Sequence[Param], operator: str) -> str:
+def _why(given: Sequence[GivenArgument], inward: Sequence[Param], operator: str) -> str:
     if len(given) != len(inward):
         many = "argument" if len(given) == 1 else "arguments"
         return f"{len(given)} {many} for the {len(inward)} that {operator} takes"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ascend_opcli.casefile.build import Declared, Setting
-from ascend_opcli.casefile.discover import STDIN, SUFFIXES, Found, Target, pick
+from ascend_opcli.casefile.discover import STDIN, SUFFIXES, FoundFiles, PickedFile, pick
 from ascend_opcli.casefile.expectations import CheckStandard
 from ascend_opcli.casefile.files import manifest, msprobe, texts
 from ascend_opcli.casefile.files.write import Imported, to_yaml
@@ -23,7 +23,7 @@ REASONS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class Conversion:
     """How many cases were kept, the texts with their targets (None: stdout), and what to say about each file.
 
     ``unread`` counts files that cannot be read, which do not keep the others from being imported.
@@ -36,13 +36,13 @@ class Done:
 
 
 def convert(
-    found: Found,
+    found: FoundFiles,
     out: Path | None,
     *,
     force: bool,
     check_standard: CheckStandard,
     declared: Declared | None = None,
-) -> Done:
+) -> Conversion:
     """Every file as YAML, and where that goes. Nothing is written here.
 
     ``declared`` gives the prototype of an operator that the catalog does not have. Raises UsageError for a file
@@ -84,10 +84,10 @@ def convert(
         kept += len(one.kept)
         lines += _said(source.path, target, one)
         texts += [(target, one.text)] if one.text else []
-    return Done(kept, tuple(texts), tuple(lines), unread)
+    return Conversion(kept, tuple(texts), tuple(lines), unread)
 
 
-def _imported(source: Target, check_standard: CheckStandard, declared: Declared | None) -> Imported:
+def _imported(source: PickedFile, check_standard: CheckStandard, declared: Declared | None) -> Imported:
     if source.path.lower().endswith((*FOREIGN, *SUFFIXES)):
         file = load_file(source.path, check_standard=check_standard, declared=declared)
         remarks = msprobe.REMARKS if any(INVENTED in case.tags for case in file.cases) else ()

@@ -35,7 +35,7 @@ class Mismatch(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class TorchTensor:
     """A tensor of a dump: dtype, shape, and where its values are. ``entry`` is the dump's own object."""
 
     dtype: str
@@ -78,9 +78,14 @@ class _Param:
 
     def _kind(self, value: Any) -> Any:
         kind = self.kind
-        if kind == "T" and isinstance(value, Tensor) and self.rank in (None, len(value.shape)):
+        if kind == "T" and isinstance(value, TorchTensor) and self.rank in (None, len(value.shape)):
             return value
-        if kind == "L" and isinstance(value, list) and value and all(isinstance(v, Tensor) for v in value):
+        if (
+            kind == "L"
+            and isinstance(value, list)
+            and value
+            and all(isinstance(v, TorchTensor) for v in value)
+        ):
             return value
         if kind == "N" and isinstance(value, (int, float)):
             return value
@@ -102,7 +107,7 @@ def _whole(value: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ApiLine:
     """One line of the table: an API's parameters, and the call that they make."""
 
     number: int
@@ -162,7 +167,7 @@ def _argument(text: str, bound: Mapping[str, Any], dtype: str) -> Any:
             return list(range(len(value.shape)))
         case "T":
             shape = (*value.shape[:-2], value.shape[-1], value.shape[-2])
-            return Tensor(value.dtype, shape, value.entry, transposed=True)
+            return TorchTensor(value.dtype, shape, value.entry, transposed=True)
         case _:
             if value not in REDUCTIONS:
                 raise Mismatch
@@ -173,14 +178,14 @@ def _argument(text: str, bound: Mapping[str, Any], dtype: str) -> Any:
 class Table:
     """``lines`` by API, as a dump spells it (``Functional.relu``), and the calls that others make, () for a view."""
 
-    lines: Mapping[str, tuple[Line, ...]]
+    lines: Mapping[str, tuple[ApiLine, ...]]
     others: Mapping[str, tuple[str, ...]]
 
 
 @lru_cache(maxsize=1)
 def table() -> Table:
     """The table of this package."""
-    lines: dict[str, list[Line]] = {}
+    lines: dict[str, list[ApiLine]] = {}
     others: dict[str, tuple[str, ...]] = {}
     text = resources.files(__package__).joinpath("torch_apis.txt").read_text("utf-8")
     for number, line in enumerate(text.splitlines(), 1):
@@ -194,7 +199,7 @@ def table() -> Table:
         found = _LINE.fullmatch(line)
         if found is None:
             raise ValueError(f"torch_apis.txt:{number} is no line of the table")
-        made = Line(
+        made = ApiLine(
             number,
             tuple(_param(p) for p in _parts(found["params"])),
             found["op"],

@@ -13,9 +13,9 @@ from typing import Any
 
 from ascend_opcli.casefile.files import kernels, ranges, standards
 from ascend_opcli.casefile.files.literals import MAX_CELL, parse
-from ascend_opcli.casefile.files.positions import Given, NotDefined, bare
+from ascend_opcli.casefile.files.positions import GivenArgument, NotDefined, bare
 from ascend_opcli.casefile.files.texts import MAX_CASES
-from ascend_opcli.casefile.files.written import Resolve, Written, arguments, product_for, scalar
+from ascend_opcli.casefile.files.written import Resolve, WrittenCase, arguments, product_for, scalar
 from ascend_opcli.casefile.tree import clip
 from ascend_opcli.errors import CaseFileError, OpcliError
 from ascend_opcli.model import Where
@@ -48,7 +48,7 @@ def recognises(head: str) -> bool:
     return any(n in names for n in _NAMES) and any(n in names for n in _SHAPES)
 
 
-def cases(text: str, file: str, resolve: Resolve) -> Iterator[Written]:
+def cases(text: str, file: str, resolve: Resolve) -> Iterator[WrittenCase]:
     """Every row of the text that has content, in its order."""
     for number, (where, row) in enumerate(_rows(text, file), 1):
         name = row.get("testcase_name", "").strip() or str(number)
@@ -101,19 +101,19 @@ class _Row:
         return default
 
 
-def _case(cells: Mapping[str, str], name: str, where: Where, resolve: Resolve) -> Written:
+def _case(cells: Mapping[str, str], name: str, where: Where, resolve: Resolve) -> WrittenCase:
     row = _Row(cells)
     api, kernel = row.text("api_name"), row.text("op_name")
     mode = "aclnn" if api.startswith("aclnn") else "e2e" if api else "kernel"
     operator = api if mode == "aclnn" else kernels.entry(_tail(api) if mode == "e2e" else kernel)
     if not api and not kernel:
-        return Written(name, where, "-", None, "the row names no operator")
+        return WrittenCase(name, where, "-", None, "the row names no operator")
     enabled = row.text("is_enabled").casefold()
     if enabled in ("0", "false"):
-        return Written(name, where, operator, None, "is_enabled is false")
+        return WrittenCase(name, where, operator, None, "is_enabled is false")
     if enabled not in ("", "1", "true"):
         said = f"is_enabled is true or false, not {clip(row.text('is_enabled'))}"
-        return Written(name, where, operator, None, f"no call: {said}")
+        return WrittenCase(name, where, operator, None, f"no call: {said}")
     try:
         try:
             found = resolve(operator)
@@ -130,13 +130,13 @@ def _case(cells: Mapping[str, str], name: str, where: Where, resolve: Resolve) -
             "e2e": f"e2e row ({clip(api)})",
             "kernel": "kernel row",
         }
-        return Written(name, where, operator, None, f"{what[mode]}: {error}")
+        return WrittenCase(name, where, operator, None, f"{what[mode]}: {error}")
     except (OpcliError, ValueError, TypeError, OverflowError) as error:
-        return Written(name, where, operator, None, f"no call: {error}")
+        return WrittenCase(name, where, operator, None, f"no call: {error}")
     remark = row.text("remark")
     if remark:
         body["description"] = clip(remark, 200)
-    return Written(name, where, found.name, body, "", "TTK close")
+    return WrittenCase(name, where, found.name, body, "", "TTK close")
 
 
 def _tail(api: str) -> str:
@@ -181,12 +181,12 @@ def _aclnn(row: _Row, operator: Operator) -> dict[str, Any]:
     return arguments(operator, placed)
 
 
-def _scalars(row: _Row, operator: Operator, values: Mapping[str, Any]) -> dict[str, Given]:
+def _scalars(row: _Row, operator: Operator, values: Mapping[str, Any]) -> dict[str, GivenArgument]:
     """aclScalars in order: a value by name, else drawn from the row's range."""
     params = [p for p in operator.signature.attributes if p.type in ("aclScalar", "aclScalarList")]
     words = _several(row.get("scalar_dtypes", ()))
     spans = _several(row.get("scalar_data_ranges", ()))
-    placed: dict[str, Given] = {}
+    placed: dict[str, GivenArgument] = {}
     draws = ranges.Draws(0)
     for i, param in enumerate(params):
         if param.type == "aclScalarList":

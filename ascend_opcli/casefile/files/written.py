@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ascend_opcli.casefile.files.positions import SCALAR, SCALARS, Given
+from ascend_opcli.casefile.files.positions import SCALAR, SCALARS, GivenArgument
 from ascend_opcli.model import Where
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT, PRODUCTS
@@ -19,7 +19,7 @@ Resolve = Callable[[str], Operator]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenCase:
     """One case. ``body`` is its plain data, None where the file defines no call; ``skip`` says why it is not run.
 
     A body with a ``skip`` is a whole call that nothing here can judge. ``origin`` says where the standard
@@ -34,7 +34,7 @@ class Written:
     origin: str = ""
 
 
-def arguments(operator: Operator, placed: Mapping[str, Given]) -> dict[str, Any]:
+def arguments(operator: Operator, placed: Mapping[str, GivenArgument]) -> dict[str, Any]:
     """``op``, ``product``, ``inputs``, ``attrs`` and ``outputs`` of a case from its placed arguments."""
     sections: dict[str, dict[str, Any]] = {"inputs": {}, "attrs": {}, "outputs": {}}
     for param in operator.signature.params:
@@ -80,11 +80,11 @@ def _as_output(value: Any) -> Any:
     return {key: part for key, part in value.items() if key != "data"}
 
 
-def scalar(value: Any, dtype: str, name: str = "") -> Given:
+def scalar(value: Any, dtype: str, name: str = "") -> GivenArgument:
     """An aclScalar."""
-    return Given(name, SCALAR, {"value": value, "dtype": dtype})
+    return GivenArgument(name, SCALAR, {"value": value, "dtype": dtype})
 
 
-def scalars(values: list[Any], dtype: str, name: str = "") -> Given:
+def scalars(values: list[Any], dtype: str, name: str = "") -> GivenArgument:
     """An aclScalarList, whose members share a dtype."""
-    return Given(name, SCALARS, {"value": values, "dtype": dtype})
+    return GivenArgument(name, SCALARS, {"value": values, "dtype": dtype})

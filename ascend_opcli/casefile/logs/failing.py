@@ -9,7 +9,7 @@ from ascend_opcli.casefile.build import Declared, Setting
 from ascend_opcli.casefile.expectations import CheckStandard
 from ascend_opcli.casefile.files.written import product_for
 from ascend_opcli.casefile.logs import log_lines
-from ascend_opcli.casefile.logs.logs import HOW, Found, Gathered, Reader
+from ascend_opcli.casefile.logs.logs import HOW, Found, Gathered, LogReader
 from ascend_opcli.operators.contract.phase_one import Refusal, Unsettled, predict
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
 from ascend_opcli.reference.resolve import operator_of
@@ -20,7 +20,7 @@ from ascend_opcli.status import trace
 class Explained:
     """A failure, and the rule that the call at ``line`` breaks on ``product``; else ``why`` no rule is named."""
 
-    failure: trace.Failure
+    failure: trace.LoggedFailure
     line: int = 0
     product: str = ""
     refusal: Refusal | None = None
@@ -44,7 +44,7 @@ def explain(
     Raises CaseFileError for a log that cannot be read.
     """
     calls = Gathered(path, Setting(path, Path(path).parent, check_standard, declared=declared))
-    failures, reader = trace.Reader(), Reader()
+    failures, reader = trace.TraceReader(), LogReader()
     for line in log_lines.lines(path):
         failures.feed(line.number, line.text, line.prefix, line.stream)
         for call in reader.feed(line):
@@ -55,7 +55,7 @@ def explain(
     return Trace(made, len(calls.found), failures.dropped)
 
 
-def _explained(failure: trace.Failure, found: list[Found], product: str | None) -> Explained:
+def _explained(failure: trace.LoggedFailure, found: list[Found], product: str | None) -> Explained:
     if not failure.operator:
         return Explained(failure, why="the lines name no aclnn operator")
     own = [f for f in found if f.logged.operator == failure.operator]
@@ -77,7 +77,7 @@ def _nearness(call: Found, line: int) -> tuple[bool, int]:
     return (False, line - max(before)) if before else (True, min(call.lines))
 
 
-def _checked(failure: trace.Failure, call: Found, product: str | None) -> Explained:
+def _checked(failure: trace.LoggedFailure, call: Found, product: str | None) -> Explained:
     before = [n for n in call.lines if n <= failure.line]
     line = max(before) if before else min(call.lines)
     if not call.case.arguments:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ascend_opcli.casefile.files.positions import Given
+from ascend_opcli.casefile.files.positions import GivenArgument
 from ascend_opcli.operators.signature import Param
 from ascend_opcli.tensors.dtypes import canonical
 from ascend_opcli.tensors.layout import resolve
@@ -145,6 +145,6 @@ def tensor(
     return made
 
 
-def null(param: Param) -> Given:
+def null(param: Param) -> GivenArgument:
     """A null pointer of the parameter's kind."""
-    return Given("", KINDS.get(param.type, "value"), None)
+    return GivenArgument("", KINDS.get(param.type, "value"), None)

@@ -11,9 +11,9 @@ from typing import Any
 
 from ascend_opcli.casefile.build import Setting
 from ascend_opcli.casefile.files import case_formats
-from ascend_opcli.casefile.files.positions import Given, NotDefined, bare, place_all
+from ascend_opcli.casefile.files.positions import GivenArgument, NotDefined, bare, place_all
 from ascend_opcli.casefile.files.write import printable
-from ascend_opcli.casefile.files.written import Written, arguments
+from ascend_opcli.casefile.files.written import WrittenCase, arguments
 from ascend_opcli.casefile.logs import log_lines, logged, op_plugin, plog
 from ascend_opcli.casefile.logs.log_lines import Line
 from ascend_opcli.casefile.logs.logged import Logged, Lost, Part
@@ -64,28 +64,28 @@ class Found:
 
 def calls(lines: Iterable[Line]) -> Iterator[Logged]:
     """Every call of the lines, by either format."""
-    reader = Reader()
+    reader = LogReader()
     for line in lines:
         yield from reader.feed(line)
     yield from reader.close()
 
 
-class Reader:
+class LogReader:
     """Both formats at once, the lines of each process for themselves."""
 
     def __init__(self) -> None:
         # CANN's own lines say their process and thread: what stands before them is not needed to go on with one.
-        self._plog: dict[str, plog.Reader] = {}
-        self._op_plugin: dict[str, op_plugin.Reader] = {}
+        self._plog: dict[str, plog.PlogReader] = {}
+        self._op_plugin: dict[str, op_plugin.OpPluginReader] = {}
         self._open: set[str] = set()
         self._last = ""
 
     def feed(self, line: Line) -> Iterator[Logged]:
         """The calls that this line ends."""
         stream = self._stream(line)
-        yield from self._fed(self._op_plugin, op_plugin.Reader, stream, line)
+        yield from self._fed(self._op_plugin, op_plugin.OpPluginReader, stream, line)
         (self._open.add if self._op_plugin[stream].is_open else self._open.discard)(stream)
-        yield from self._fed(self._plog, plog.Reader, line.stream, line)
+        yield from self._fed(self._plog, plog.PlogReader, line.stream, line)
 
     def close(self) -> Iterator[Logged]:
         """The calls that the end of the log leaves open."""
@@ -168,7 +168,7 @@ class Gathered:
         known.streams.add(call.stream)
         return known
 
-    def _written(self, call: Logged) -> Written:
+    def _written(self, call: Logged) -> WrittenCase:
         where, name = Where(_name(self._path), call.line, 1), f"line-{call.line}"
         try:
             if call.lost:
@@ -177,14 +177,16 @@ class Gathered:
             body = arguments(operator, _placed(call, operator))
             _leave_out_formats(operator, body)
         except UnknownOperator as error:
-            return Written(name, where, call.operator, None, f"{error}; or give its prototype by --signature")
+            return WrittenCase(
+                name, where, call.operator, None, f"{error}; or give its prototype by --signature"
+            )
         except (Lost, NotDefined) as error:
-            return Written(name, where, call.operator, None, printable(f"incomplete: {error}"))
+            return WrittenCase(name, where, call.operator, None, printable(f"incomplete: {error}"))
         except (OpcliError, ValueError, OverflowError) as error:
-            return Written(name, where, call.operator, None, printable(f"no call: {error}"))
+            return WrittenCase(name, where, call.operator, None, printable(f"no call: {error}"))
         # Nobody says that a logged call was accepted.
         body.pop("expect", None)
-        return Written(name, where, operator.name, body)
+        return WrittenCase(name, where, operator.name, body)
 
 
 def _leave_out_formats(operator: Operator, body: dict[str, Any]) -> None:
@@ -203,7 +205,7 @@ def _leave_out_formats(operator: Operator, body: dict[str, Any]) -> None:
                 made["format"] = logged_as
 
 
-def _placed(call: Logged, operator: Operator) -> dict[str, Given]:
+def _placed(call: Logged, operator: Operator) -> dict[str, GivenArgument]:
     params = operator.signature.params
     if call.source == logged.OP_PLUGIN:
         if len(call.parts) != len(params):

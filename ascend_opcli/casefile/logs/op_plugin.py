@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ascend_opcli.casefile.files.positions import ARRAY, SCALAR, TENSOR, TENSORS, VALUE, Given
+from ascend_opcli.casefile.files.positions import ARRAY, SCALAR, TENSOR, TENSORS, VALUE, GivenArgument
 from ascend_opcli.casefile.files.written import scalar, scalars
 from ascend_opcli.casefile.logs import logged
 from ascend_opcli.casefile.logs.log_lines import Line
@@ -56,7 +56,7 @@ _FORMATS = {
 }
 
 
-class Reader:
+class OpPluginReader:
     """Follows the lines of a log; a call is whole where the next one begins, or its lines end."""
 
     def __init__(self) -> None:
@@ -125,20 +125,22 @@ def _head(text: str) -> re.Match[str] | None:
     return head if head is not None and " with" in text[head.end() :] else None
 
 
-def given(part: Part, param: Param) -> Given:
+def given(part: Part, param: Param) -> GivenArgument:
     """The argument. Raises Lost where the log cuts it off, ValueError where it names what nobody knows."""
     text = part.text.rstrip(" ")
     if text.startswith(("Undefined Tensor", "Optional None")):
         word = text.removeprefix("Optional None ")
-        return Given(part.name, next((k for w, k in _NULLS.items() if word.startswith(w)), _null(text)), None)
+        return GivenArgument(
+            part.name, next((k for w, k in _NULLS.items() if word.startswith(w)), _null(text)), None
+        )
     if text.startswith("Empty"):
-        return Given(part.name, TENSORS if "TensorList" in text else ARRAY, [])
+        return GivenArgument(part.name, TENSORS if "TensorList" in text else ARRAY, [])
     if (first := _FIRST.search(text)) is not None:
         raise Lost(f"the log shows {first[2]} of the {first[1]} elements of {part.name}")
     if text.startswith("TensorList"):
         return _listed(part, text)
     if text.startswith(("Tensor", "NPU scalar", "CPU scalar", "FakeTensor")):
-        return Given(part.name, TENSOR, _tensor(part, text))
+        return GivenArgument(part.name, TENSOR, _tensor(part, text))
     if text.startswith(("Scalar:", "ScalarType:")):
         return _scalar(part, text)
     if (array := _ARRAY.match(text)) is not None:
@@ -150,13 +152,13 @@ def _null(text: str) -> str:
     return TENSOR if text.startswith("Undefined") else ARRAY
 
 
-def _listed(part: Part, text: str) -> Given:
+def _listed(part: Part, text: str) -> GivenArgument:
     found = _LISTED.match(text)
     if found is None:
         raise Lost(f"the tensor list {part.name} cannot be read")
     if found[1] != "1":
         raise Lost(f"the log shows 1 of the {found[1]} tensors of {part.name}")
-    return Given(part.name, TENSORS, [_tensor(part, found[2])])
+    return GivenArgument(part.name, TENSORS, [_tensor(part, found[2])])
 
 
 def _tensor(part: Part, text: str) -> dict[str, object]:
@@ -185,9 +187,9 @@ def _tensor(part: Part, text: str) -> dict[str, object]:
     return made
 
 
-def _scalar(part: Part, text: str) -> Given:
+def _scalar(part: Part, text: str) -> GivenArgument:
     if text.startswith("ScalarType:"):
-        return Given(part.name, VALUE, logged.dtype_of(text.partition(":")[2]))
+        return GivenArgument(part.name, VALUE, logged.dtype_of(text.partition(":")[2]))
     found = _SCALAR.match(text)
     if found is None:
         raise Lost(f"the scalar {part.name} cannot be read: {clip(text)}")
@@ -195,7 +197,7 @@ def _scalar(part: Part, text: str) -> Given:
     return scalar(logged.as_dtype(logged.number(found[1]), dtype), dtype, part.name)
 
 
-def _array(part: Part, found: re.Match[str]) -> Given:
+def _array(part: Part, found: re.Match[str]) -> GivenArgument:
     words = [w for w in found[3][1:-1].split(",") if w.strip()]
     values = [logged.number(w) for w in words]
     if len(values) != int(found[2]):
@@ -203,18 +205,18 @@ def _array(part: Part, found: re.Match[str]) -> Given:
     if "Scalar" in found[1]:
         dtype = logged.dtype_of(found[4] or "")
         return scalars([logged.as_dtype(v, dtype) for v in values], dtype, part.name)
-    return Given(part.name, ARRAY, [bool(v) for v in values] if "bool" in found[1] else values)
+    return GivenArgument(part.name, ARRAY, [bool(v) for v in values] if "bool" in found[1] else values)
 
 
-def _value(part: Part, text: str, param: Param) -> Given:
+def _value(part: Part, text: str, param: Param) -> GivenArgument:
     kind, colon, written = text.partition(":")
     if not colon or text.startswith("unknown dtype"):
         raise Lost(f"the log does not show {part.name}")
     written = written.removeprefix(" ")
     if kind.startswith("char"):
-        return Given(part.name, VALUE, written)
+        return GivenArgument(part.name, VALUE, written)
     if kind in ("int8_t", "uint8_t") and len(written) == 1 and not written.isdigit():
-        return Given(part.name, VALUE, ord(written))  # a stream prints an int8_t as its character
+        return GivenArgument(part.name, VALUE, ord(written))  # a stream prints an int8_t as its character
     value = logged.number(written)
     if kind == "bool":
         value = bool(value)
@@ -222,4 +224,4 @@ def _value(part: Part, text: str, param: Param) -> Given:
         value = float(value)
     elif param.type == "aclDataType":
         raise Lost(f"{part.name} is the number {value} of a dtype")
-    return Given(part.name, VALUE, value)
+    return GivenArgument(part.name, VALUE, value)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ascend_opcli.casefile.files.positions import ARRAY, TENSOR, TENSORS, VALUE, Given
+from ascend_opcli.casefile.files.positions import ARRAY, TENSOR, TENSORS, VALUE, GivenArgument
 from ascend_opcli.casefile.files.written import scalar, scalars
 from ascend_opcli.casefile.logs import logged
 from ascend_opcli.casefile.logs.log_lines import Line
@@ -43,7 +43,7 @@ class _Open:
     lost: str = ""
 
 
-class Reader:
+class PlogReader:
     """Follows the lines of a log, thread by thread."""
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ def _parts(text: str) -> tuple[Part, ...]:
     )
 
 
-def given(part: Part, param: Param) -> Given:
+def given(part: Part, param: Param) -> GivenArgument:
     """The argument, read as the parameter's C type. Raises Lost, or ValueError for a word that nobody knows."""
     text = part.text
     if text == "nullptr" and param.is_pointer:
@@ -146,22 +146,22 @@ def given(part: Part, param: Param) -> Given:
         members = _members(part, _TENSOR)
         tensors = [_tensor(part.name, m[1]) for m in members]
         if param.is_list:
-            return Given(part.name, TENSORS, tensors)
+            return GivenArgument(part.name, TENSORS, tensors)
         if len(tensors) != 1:
             raise Lost(f"{part.name} is {len(tensors)} tensors where {param.name} is one")
-        return Given(part.name, TENSOR, tensors[0])
+        return GivenArgument(part.name, TENSOR, tensors[0])
     if param.type in ("aclScalar", "aclScalarList"):
         return _scalar(part, param)
     if param.type == "char":
-        return Given(part.name, VALUE, text)
+        return GivenArgument(part.name, VALUE, text)
     if param.type == "aclDataType":
-        return Given(part.name, VALUE, logged.dtype_of(text))
+        return GivenArgument(part.name, VALUE, logged.dtype_of(text))
     if param.is_pointer:
         return _array(part, param)
     value = logged.number(text)
     if param.type == "bool" and value in (0, 1):
         value = bool(value)
-    return Given(part.name, VALUE, float(value) if param.type in ("double", "float") else value)
+    return GivenArgument(part.name, VALUE, float(value) if param.type in ("double", "float") else value)
 
 
 def _members(part: Part, pattern: re.Pattern[str]) -> list[re.Match[str]]:
@@ -194,7 +194,7 @@ def _tensor(name: str, text: str) -> dict[str, object]:
     )
 
 
-def _scalar(part: Part, param: Param) -> Given:
+def _scalar(part: Part, param: Param) -> GivenArgument:
     members = _members(part, _SCALAR)
     dtypes = [logged.dtype_of(m[1]) for m in members]
     values = [logged.as_dtype(logged.number(m[2]), d) for m, d in zip(members, dtypes, strict=True)]
@@ -207,11 +207,11 @@ def _scalar(part: Part, param: Param) -> Given:
     return scalars(values, dtypes[0] if dtypes else "float32", part.name)
 
 
-def _array(part: Part, param: Param) -> Given:
+def _array(part: Part, param: Param) -> GivenArgument:
     found = _ARRAY.fullmatch(part.text)
     if found is None:
         raise Lost(f"the array {part.name} cannot be read: {clip(part.text)}")
     values = [logged.number(w) for w in found[1].split(",") if w.strip()]
     if param.type == "aclBoolArray":
         values = [bool(v) for v in values]
-    return Given(part.name, ARRAY, values)
+    return GivenArgument(part.name, ARRAY, values)

@@ -12,7 +12,7 @@ from ascend_opcli.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ascend_opcli.casefile.inline import Options
+    from ascend_opcli.casefile.inline import CallOptions
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class OneCall:
 
     def options(
         self, paths: Sequence[str], *, product: str | None, standard: str | None, seed: int | None
-    ) -> Options | None:
+    ) -> CallOptions | None:
         """The call, None where ``paths`` name the cases. Raises UsageError where it is neither or both."""
-        from ascend_opcli.casefile.inline import Options
+        from ascend_opcli.casefile.inline import CallOptions
 
         described = {
             "--dtype": self.dtype,
@@ -53,7 +53,7 @@ class OneCall:
         if not op_or_paths(self.op, paths, described, "describe one call", "run: name a case file, a folder"):
             return None
         assert self.op is not None
-        return Options(
+        return CallOptions(
             self.op,
             self.dtype,
             self.shape,

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ascend_opcli.errors import SurroundingsError, UsageError
-from ascend_opcli.reporting.formats import OF_BENCH, OF_RUN, Format
+from ascend_opcli.reporting.formats import OF_BENCH, OF_RUN, ReportFormat
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Reports:
         return targets
 
 
-def _group(name: str, formats: Sequence[Format]) -> Any:
+def _group(name: str, formats: Sequence[ReportFormat]) -> Any:
     fields: list[Any] = [
         (f.name, Annotated[str | None, typer.Option(f"--{f.name}", metavar="FILE", help=f.help)], None)
         for f in formats
@@ -43,7 +43,7 @@ RUN = _group("RunReports", OF_RUN)
 BENCH = _group("BenchReports", OF_BENCH)
 
 
-def write(formats: Sequence[Format], run: object, targets: dict[str, str]) -> list[str]:
+def write(formats: Sequence[ReportFormat], run: object, targets: dict[str, str]) -> list[str]:
     """Write every report that is asked for; the sentences on those that could not be written."""
     from ascend_opcli.reporting.files import write_text
 

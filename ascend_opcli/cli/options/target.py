@@ -12,7 +12,7 @@ from ascend_opcli.cli.options.words import Backend, FileFormat, Tensors
 from ascend_opcli.errors import UsageError
 
 if TYPE_CHECKING:
-    from ascend_opcli.backends.candidate.candidate import Options
+    from ascend_opcli.backends.candidate.candidate import CandidateOptions
 
 DEFAULT_TIMEOUT = 60.0
 
@@ -24,14 +24,14 @@ class Serving:
     ``saved`` says the same for a case that lies in another folder: with whole paths.
     """
 
-    candidate: Options | None = None
+    candidate: CandidateOptions | None = None
     outputs: Path | None = None
     repro: tuple[str, ...] = ()
     saved: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetOptions:
     """The backend, and the candidate that takes its place."""
 
     backend: Annotated[Backend, typer.Option("--backend", help="What executes the calls.")] = Backend.AUTO
@@ -107,8 +107,8 @@ class Target:
             saved=("--candidate", asked.source.anywhere(), *words),
         )
 
-    def _candidate(self, text: str, memory_limit: int | None) -> Options:
-        from ascend_opcli.backends.candidate.candidate import Options
+    def _candidate(self, text: str, memory_limit: int | None) -> CandidateOptions:
+        from ascend_opcli.backends.candidate.candidate import CandidateOptions
         from ascend_opcli.backends.candidate.limits import MEMORY_LEAST
         from ascend_opcli.backends.candidate.source import parse
         from ascend_opcli.execution.memory import available_bytes
@@ -123,7 +123,7 @@ class Target:
             raise UsageError("--format is for a candidate command; a Python function is handed --tensors")
         if not source.is_command and not self.allow_code:
             raise UsageError(f"--candidate {text} runs code, which needs --allow-code")
-        return Options(
+        return CandidateOptions(
             source,
             self.tensors.value if self.tensors is not None else "numpy",
             self.format.value if self.format is not None else "bin",
