@@ -4,6 +4,7 @@ Text -> :class:`Case` -> :class:`Call` -> :class:`Outcome` -> :class:`Verdict` -
 frozen and knows nothing of the rest of the package.
 """
 
+# More than 400 lines: the nouns of every room, which refer to each other.
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -87,6 +87,37 @@ def test_a_folder_can_be_looked_over() -> None:
     assert max(counts.values()) <= 30, counts.most_common(3)
 
 
+def test_a_module_fits_on_a_few_screens_or_says_why_not() -> None:
+    for path in modules():
+        text = path.read_text("utf-8")
+        assert text.count("\n") <= 400 or "\n# More than 400 lines: " in text, path
+
+
+RIM = {
+    "casefile.logs": {"casefile.files.targets", "cli.codes"},
+    "casefile.files": {"casefile.open", "casefile.discover", "cli.cases"},
+    "backends.candidate": {
+        "execution.candidate",
+        "execution.candidate_stage",
+        "execution.target",
+        "cli.options.target",
+    },
+    "reporting.acceptance": {"reporting.issue_report"},
+}
+"""Importers of logs and of other tools' files, the candidate's sandbox, the reports to hand in: who leads there."""
+
+
+def test_nothing_but_its_doors_imports_the_rim() -> None:
+    for path in modules():
+        here = name_of(path).removeprefix("ascend_opcli.")
+        for part, doors in RIM.items():
+            inside = any(
+                here == p or here.startswith(f"{p}.") for p in RIM if p.split(".")[0] == part.split(".")[0]
+            )
+            led = any(f"{name}.".startswith(f"ascend_opcli.{part}.") for name in imported(path))
+            assert not led or inside or here in doors, f"{here} imports {part}"
+
+
 def test_only_the_edges_know_typer_and_rich() -> None:
     for path in modules():
         tops = {name.split(".")[0] for name in imported(path)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,16 @@ from typing import Any
 from ascend_opcli.benchmarking import timing
 from ascend_opcli.benchmarking.fingerprint import Fingerprint, differences
 from ascend_opcli.errors import UsageError
-from ascend_opcli.model import Argument, Attribute, Case, Measurement, Speed, SpeedComparison, TensorSpec
+from ascend_opcli.model import (
+    Argument,
+    Attribute,
+    Case,
+    Measurement,
+    Speed,
+    SpeedComparison,
+    TensorSpec,
+    Timed,
+)
 
 SCHEMA = "opcli.bench/1"
 MOST_BYTES = 64 << 20
@@ -197,3 +207,20 @@ def _texts(raw: Any, name: str) -> dict[str, str]:
     if not isinstance(raw, dict) or not all(isinstance(value, str) for value in raw.values()):
         raise _Damaged(f"{name} is not a table of texts")
     return dict(raw)
+
+
+def not_saved(measured: Sequence[Measurement], save: str, baseline: str | None, *, interrupted: bool) -> str:
+    """Why the times are not saved, empty where they are: a good baseline is not lost to a bad run."""
+    if interrupted:
+        return f"{save} is not written: the run was interrupted"
+    if not any(m.statistics is not None for m in measured):
+        return f"{save} is not written: nothing was timed"
+    if save == "-" or not Path(save).is_file():
+        return ""
+    failed = sum(m.word in (Timed.FAIL, Timed.ERROR) for m in measured)
+    if failed:
+        return f"{save} is not replaced: {failed} of {len(measured)} cases failed and have no time"
+    slower = any(m.comparison is not None and m.comparison.speed is Speed.SLOWER for m in measured)
+    if slower and baseline is not None and os.path.realpath(baseline) == os.path.realpath(save):
+        return f"{save} is not replaced: it is the baseline, and this run is slower"
+    return ""

@@ -1,5 +1,6 @@
 """From cases to a stream of measurements: sampled, judged, held against a baseline."""
 
+# More than 400 lines: one measurement from its case to its comparison.
 from __future__ import annotations
 
 import dataclasses

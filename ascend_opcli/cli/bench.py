@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 import platform
 import sys
 import time as clock
@@ -364,7 +363,7 @@ def _report(
     failures = write(OF_BENCH, run, targets)
     codes = [exit_code(measured, compared=bool(comparing.baseline or comparing.against))]
     if comparing.save is not None:
-        reason = _not_saved(measured, comparing.save, comparing.baseline, interrupted=interrupted)
+        reason = baselines.not_saved(measured, comparing.save, comparing.baseline, interrupted=interrupted)
         if reason:
             print(f"opcli: {reason}", file=sys.stderr)
         else:
@@ -380,22 +379,3 @@ def _report(
         print("nothing was timed: no case matches", file=sys.stderr)
     codes += [ExitCode.INTERRUPTED] * interrupted + [ExitCode.SURROUNDINGS] * bool(failures)
     return ExitCode.worst(codes)
-
-
-def _not_saved(measured: Sequence[Measurement], save: str, baseline: str | None, *, interrupted: bool) -> str:
-    """Why the times are not saved, empty where they are: a good baseline is not lost to a bad run."""
-    from ascend_opcli.model import Speed, Timed
-
-    if interrupted:
-        return f"{save} is not written: the run was interrupted"
-    if not any(m.statistics is not None for m in measured):
-        return f"{save} is not written: nothing was timed"
-    if save == "-" or not Path(save).is_file():
-        return ""
-    failed = sum(m.word in (Timed.FAIL, Timed.ERROR) for m in measured)
-    if failed:
-        return f"{save} is not replaced: {failed} of {len(measured)} cases failed and have no time"
-    slower = any(m.comparison is not None and m.comparison.speed is Speed.SLOWER for m in measured)
-    if slower and baseline is not None and os.path.realpath(baseline) == os.path.realpath(save):
-        return f"{save} is not replaced: it is the baseline, and this run is slower"
-    return ""

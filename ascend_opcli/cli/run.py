@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import signal
 import sys
 import time
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,173 +11,23 @@ import typer
 from ascend_opcli.cli.interrupts import begin
 from ascend_opcli.cli.options.call import OneCall
 from ascend_opcli.cli.options.command import command, value_of
+from ascend_opcli.cli.options.judging import Judging, Shown
 from ascend_opcli.cli.options.keeping import Keeping, told
 from ascend_opcli.cli.options.reports import RUN, Reports, write
-from ascend_opcli.cli.options.selection import Selection
-from ascend_opcli.cli.options.target import DEFAULT_TIMEOUT, Serving, TargetOptions, folder_of
-from ascend_opcli.cli.options.words import Language, Via
+from ascend_opcli.cli.options.selection import Picked, Selection
+from ascend_opcli.cli.options.target import DeviceWay, Serving, TargetOptions
 from ascend_opcli.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from ascend_opcli.execution.journal import Journal
     from ascend_opcli.execution.plan import Plan
     from ascend_opcli.execution.request import Request
-    from ascend_opcli.model import Case, Result, StandardChoice
+    from ascend_opcli.model import Case, Result
     from ascend_opcli.reporting.finished import FinishedRun
 
 UNCHANGED = "nothing to judge: no operator was changed"
-
-
-@dataclass(frozen=True)
-class Picked:
-    """Which of the named cases are run, and what is done with them."""
-
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of cases that name none (default 0).")] = (
-        None
-    )
-    product: Annotated[
-        str | None, typer.Option("--product", help="Whose contract the host applies (default atlas_a2).")
-    ] = None
-    negatives: Annotated[
-        bool,
-        typer.Option(
-            "--negatives", help="Add the refusals and odd accepted calls of each operator's contract."
-        ),
-    ] = False
-    listing: Annotated[
-        bool, typer.Option("--list", help="Run nothing: print PATH::CASE of every case that would run.")
-    ] = False
-    last_failed: Annotated[
-        bool,
-        typer.Option(
-            "--last-failed", help="Only cases that failed when they were last run; all if none did."
-        ),
-    ] = False
-    changed: Annotated[
-        str | None,
-        typer.Option(
-            "--changed",
-            metavar="LIST",
-            help="Only cases of operators that the paths in this file touch; - reads them from stdin.",
-        ),
-    ] = None
-    exit_first: Annotated[bool, typer.Option("-x", "--exitfirst", help="Stop after the first failure.")] = (
-        False
-    )
-
-    def touched(self, paths: Sequence[str]) -> Callable[[Case], bool] | None:
-        """The test of ``--changed``. Raises UsageError."""
-        from ascend_opcli.execution.changed import read_list, touched
-
-        if self.changed == "-" and any(path.partition("::")[0] == "-" for path in paths):
-            raise UsageError("--changed and the cases cannot both come from stdin")
-        return touched(read_list(self.changed)) if self.changed is not None else None
-
-
-@dataclass(frozen=True)
-class DeviceWay:
-    """How a device is driven, and what is judged instead of a run."""
-
-    via: Annotated[
-        Via | None,
-        typer.Option("--via", help="Through the aclnn function, or the kernel by its type (ir)."),
-    ] = None
-    models: Annotated[
-        Path | None,
-        typer.Option(
-            "--models", metavar="DIR", help="Single-operator models for --via ir; else it compiles."
-        ),
-    ] = None
-    in_process: Annotated[
-        bool,
-        typer.Option(
-            "--in-process", help="Drive the device without a child process, for tools that wrap it."
-        ),
-    ] = False
-    written: Annotated[
-        Path | None,
-        typer.Option("--outputs", metavar="DIR", help="Judge what a program wrote there: opcli cases data."),
-    ] = None
-    memory_limit: Annotated[
-        str | None,
-        typer.Option(
-            "--memory-limit",
-            metavar="SIZE",
-            help="Run larger cases in blocks where their operator is elementwise, skip them elsewhere: 2GiB "
-            "(default half of what is free). A candidate may take no more either.",
-        ),
-    ] = None
-
-    def patience(self, timeout: float | None) -> float:
-        """Seconds that a case may take. Raises UsageError."""
-        if timeout is not None and self.in_process:
-            raise UsageError("--timeout needs the child process that --in-process leaves out")
-        if timeout is not None and not math.isfinite(timeout):
-            raise UsageError(f"--timeout takes a number of seconds, not {timeout:g}")
-        if self.in_process:
-            # A handler in Python does not run while a kernel hangs: SIGTERM must end the process by itself.
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        return DEFAULT_TIMEOUT if timeout is None else timeout
-
-
-@dataclass(frozen=True)
-class Judging:
-    """By what the outputs are judged, and what counts as a failure."""
-
-    standard: Annotated[
-        str | None,
-        typer.Option(
-            "--standard",
-            metavar="NAME[:K=V]|all",
-            help="Judge by this standard: ulp:max=2; all: show beside the verdict how each would judge.",
-        ),
-    ] = None
-    third_party: Annotated[
-        Path | None,
-        typer.Option(
-            "--third-party",
-            metavar="DIR",
-            help="Third-party results for --standard dual: a folder of --save-outputs.",
-        ),
-    ] = None
-    inputs_sha256: Annotated[
-        str | None,
-        typer.Option("--inputs-sha256", metavar="HEX", help="Refuse to run on other inputs than these."),
-    ] = None
-    strict: Annotated[bool, typer.Option("--strict", help="Count SKIP, WEAK and IN PART as failures.")] = (
-        False
-    )
-    max_skips: Annotated[
-        int | None,
-        typer.Option("--max-skips", metavar="N", min=0, help="Fail where more cases than N are skipped."),
-    ] = None
-
-    def third_party_of(
-        self, override: StandardChoice | None, cases: Iterable[Case], *, every: bool
-    ) -> str | None:
-        """The folder of third-party results. Raises UsageError where there is none, or nothing asks for it."""
-        if self.third_party is None:
-            return None
-        folder_of("--third-party", self.third_party)
-        of_cases = (c for case in cases for c in (case.standard, *case.output_standards.values()))
-        asked = [override] if override is not None else [c for c in of_cases if c is not None]
-        if not every and all(choice.name != "dual" for choice in asked):
-            raise UsageError(
-                "--third-party is for the standard dual, which nothing here asks for: --standard dual"
-            )
-        return str(self.third_party)
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What the terminal shows, and in which language."""
-
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Show every case, however many.")] = False
-    lang: Annotated[Language, typer.Option("--lang", help="The language of --acceptance and --issue.")] = (
-        Language.EN
-    )
 
 
 @command

@@ -5,6 +5,7 @@ called, there are no attributes and no indexing, and whole numbers in an array a
 step would give is worked out from shapes before it is done, so that no text can run away in time or memory.
 """
 
+# More than 400 lines: one grammar: what is parsed is what is evaluated.
 from __future__ import annotations
 
 import ast

@@ -1,5 +1,6 @@
 """A Python function in the operator's place: loaded from its file, called on fresh tensors, its result read out."""
 
+# More than 400 lines: what runs in the process of a stranger's function, with as few imports as can be.
 from __future__ import annotations
 
 import contextlib

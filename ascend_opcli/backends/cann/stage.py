@@ -1,5 +1,6 @@
 """A case laid out on the device to be timed: many launches between two events, on inputs the cache has not seen."""
 
+# More than 400 lines: one prepared case: set up, launched, sampled, checked and released in one order.
 from __future__ import annotations
 
 import contextlib

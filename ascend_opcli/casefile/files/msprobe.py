@@ -6,6 +6,7 @@ with the same arguments becomes a case whose results are the dumped ones; with `
 and the values of the inputs are invented within their extremes.
 """
 
+# More than 400 lines: one dump format, of which every part is read in the light of the others.
 from __future__ import annotations
 
 import contextlib

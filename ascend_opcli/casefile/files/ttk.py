@@ -4,6 +4,7 @@ Read after hicann/ops-test-kit and the public tables of ops-nn and ops-math. Cel
 evaluated.
 """
 
+# More than 400 lines: one table format, whose columns are read in the light of each other.
 from __future__ import annotations
 
 import csv

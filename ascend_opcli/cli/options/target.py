@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ascend_opcli.cli.options.words import Backend, FileFormat, Tensors
+from ascend_opcli.cli.options.words import Backend, FileFormat, Tensors, Via
 from ascend_opcli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -131,6 +133,52 @@ class TargetOptions:
             self.live,
             max(memory_limit, MEMORY_LEAST) if memory_limit is not None else (available_bytes() or 0) // 2,
         )
+
+
+@dataclass(frozen=True)
+class DeviceWay:
+    """How a device is driven, and what is judged instead of a run."""
+
+    via: Annotated[
+        Via | None,
+        typer.Option("--via", help="Through the aclnn function, or the kernel by its type (ir)."),
+    ] = None
+    models: Annotated[
+        Path | None,
+        typer.Option(
+            "--models", metavar="DIR", help="Single-operator models for --via ir; else it compiles."
+        ),
+    ] = None
+    in_process: Annotated[
+        bool,
+        typer.Option(
+            "--in-process", help="Drive the device without a child process, for tools that wrap it."
+        ),
+    ] = False
+    written: Annotated[
+        Path | None,
+        typer.Option("--outputs", metavar="DIR", help="Judge what a program wrote there: opcli cases data."),
+    ] = None
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(
+            "--memory-limit",
+            metavar="SIZE",
+            help="Run larger cases in blocks where their operator is elementwise, skip them elsewhere: 2GiB "
+            "(default half of what is free). A candidate may take no more either.",
+        ),
+    ] = None
+
+    def patience(self, timeout: float | None) -> float:
+        """Seconds that a case may take. Raises UsageError."""
+        if timeout is not None and self.in_process:
+            raise UsageError("--timeout needs the child process that --in-process leaves out")
+        if timeout is not None and not math.isfinite(timeout):
+            raise UsageError(f"--timeout takes a number of seconds, not {timeout:g}")
+        if self.in_process:
+            # A handler in Python does not run while a kernel hangs: SIGTERM must end the process by itself.
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        return DEFAULT_TIMEOUT if timeout is None else timeout
 
 
 def folder_of(option: str, path: Path | None) -> None:

@@ -1,5 +1,6 @@
 """Arithmetic of two or three operands: tensors that broadcast, or a tensor and an aclScalar."""
 
+# More than 400 lines: one table of rows and the functions that only it uses.
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -3,6 +3,7 @@
 An index outside its axis is refused, one below 0 too: what a kernel does with it, the documents do not say.
 """
 
+# More than 400 lines: one family, which shares how it reads an index.
 from __future__ import annotations
 
 import itertools

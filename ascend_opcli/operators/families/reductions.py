@@ -1,5 +1,6 @@
 """Sums, means, products, extremes and norms over axes, positions of extremes, and the cumulative operators."""
 
+# More than 400 lines: one family, its forward operators and their variants in one table.
 from __future__ import annotations
 
 from collections.abc import Callable

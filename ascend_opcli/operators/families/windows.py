@@ -5,6 +5,7 @@ Shapes are [N, C, spatial...] or [C, spatial...]; counts of windows, divisors an
 avg_pool, max_pool and adaptive pools.
 """
 
+# More than 400 lines: forward and backward of one family share how windows are cut.
 from __future__ import annotations
 
 import itertools
