@@ -113,7 +113,7 @@ def test_a_slower_run_does_not_replace_the_baseline_that_it_is_held_against(
     opcli: Opcli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Whatever else this machine does, it must not make the comparison UNSURE.
-    monkeypatch.setattr("ascend_opcli.backends.host_timing.Stage.draw", lambda _stage: 1e-3)
+    monkeypatch.setattr("ascend_opcli.backends.host_timing.HostStage.draw", lambda _stage: 1e-3)
     base = tmp_path / "base.json"
     assert opcli("bench", *ELU, "--save", base).code == 0
     document = json.loads(base.read_text())
