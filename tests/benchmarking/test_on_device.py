@@ -182,7 +182,7 @@ FALLBACK = """
     import dataclasses, sys
     from ascend_opcli.backends.cann import libraries, timing
     from ascend_opcli.backends.cann.session import Session
-    from ascend_opcli.benchmarking.ladder import Wanted, of_operator
+    from ascend_opcli.benchmarking.ladder import LadderRequest, of_operator
     from ascend_opcli.operators.catalog import find
     from ascend_opcli.verification.standards.choice import check_for
 
@@ -193,7 +193,7 @@ FALLBACK = """
             return real(self, name)
         return lambda executor: refused.append(executor) or 561103
     libraries.Libraries.meta = meta
-    (rung,) = of_operator(Wanted("elu_backward", ["4x64"], ["float32"]), sizes=(), product="atlas_inference",
+    (rung,) = of_operator(LadderRequest("elu_backward", ["4x64"], ["float32"]), sizes=(), product="atlas_inference",
                           check_standard=check_for)
     session = Session(0, None)
     ask = lambda request: session.bench.answer(request, lambda step: None)
