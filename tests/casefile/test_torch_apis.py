@@ -98,7 +98,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return torch_apis.TorchTensor(str(value.dtype), tuple(value.shape), {})
     if isinstance(value, torch.dtype):
-        return torch_apis.VerdictKind(str(value))
+        return torch_apis.Word(str(value))
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
     return value
