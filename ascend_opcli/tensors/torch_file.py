@@ -54,6 +54,9 @@ _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _MARK = object()
 
 
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+
+
 class NotPlain(ValueError):
     """The file holds something else than one plain tensor, in one sentence."""
 
@@ -191,7 +194,10 @@ def _small(
         return absent
     try:
         info = archive.getinfo(name)
-        if info.file_size > MAX_PICKLE or info.compress_type != zipfile.ZIP_STORED:
+        stored = info.compress_type == zipfile.ZIP_STORED
+        if (stored and info.file_size != info.compress_size) or info.compress_type not in _COMPRESSIONS:
+            raise ValueError(f"{path} cannot be read: what it says of its {name[-40:]!r} contradicts itself")
+        if info.file_size > MAX_PICKLE or not stored:
             raise NotPlain(
                 f"{path}: its {name[-40:]!r} has {info.file_size:,} bytes or is compressed; one tensor's"
                 f" is stored and has at most {MAX_PICKLE:,}"

@@ -580,6 +580,24 @@ def test_a_folder_of_ranks(tmp_path: Path, opcli: Opcli) -> None:
     assert "2 cases: 2 PASS" in done.out
 
 
+def test_no_damaged_byte_of_the_archives_records_makes_it_another_kind_of_file(tmp_path: Path) -> None:
+    """Every byte of the records of the pickle: its size and its compression are said twice."""
+    dump = Dump(tmp_path)
+    dump.call("Functional.relu", F.relu, X)
+    path = tmp_path / "dump_tensor_data" / "Functional.relu.0.forward.input.0.pt"
+    raw = path.read_bytes()
+    begin = raw.index(b"PK\x01\x02")  # the first record of the directory, which is the pickle's
+    for place in range(begin, raw.index(b"PK\x01\x02", begin + 4)):
+        for flip in (1, 0x20, 0x80, 0xFF):
+            path.write_bytes(raw[:place] + bytes([raw[place] ^ flip]) + raw[place + 1 :])
+            verdict = only(dump).verdict
+            assert verdict.word in (VerdictKind.ERROR, VerdictKind.PASS), (
+                place - begin,
+                flip,
+                verdict.reason,
+            )
+
+
 @given(st.data())
 @settings(max_examples=40)
 def test_a_damaged_byte_of_an_input_is_an_error_that_says_the_file(

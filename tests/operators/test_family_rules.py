@@ -44,8 +44,8 @@ def find(name):
 def test_how_many():
     """A family may grow; what it has had it keeps."""
     least = {
-        "elementwise": 80, "arithmetic": 103, "comparisons": 35, "activations": 44, "losses": 17, "fills": 11,
-        "margins": 7, "foreach": 81, "gradients of activations": 23, "gated activations": 10,
+        "elementwise": 82, "arithmetic": 103, "comparisons": 35, "activations": 44, "losses": 17, "fills": 11,
+        "margins": 7, "foreach": 81, "gradients of activations": 21, "gated activations": 10,
     }  # fmt: skip
     for name, count in least.items():
         assert len(FAMILIES[name].OPERATORS) >= count, name
