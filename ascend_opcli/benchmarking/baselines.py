@@ -12,17 +12,9 @@ from typing import Any
 
 from ascend_opcli.benchmarking import timing
 from ascend_opcli.benchmarking.fingerprint import Fingerprint, differences
+from ascend_opcli.benchmarking.measurement import Measurement, Speed, SpeedComparison, Timed
 from ascend_opcli.errors import UsageError
-from ascend_opcli.model import (
-    Argument,
-    Attribute,
-    Case,
-    Measurement,
-    Speed,
-    SpeedComparison,
-    TensorSpec,
-    Timed,
-)
+from ascend_opcli.model import Argument, Attribute, Case, TensorSpec
 
 SCHEMA = "opcli.bench/1"
 MOST_BYTES = 64 << 20

@@ -15,22 +15,11 @@ from ascend_opcli.benchmarking import ladder, timing
 from ascend_opcli.benchmarking.baselines import Baseline
 from ascend_opcli.benchmarking.fingerprint import Fingerprint
 from ascend_opcli.benchmarking.ladder import Rung
+from ascend_opcli.benchmarking.measurement import Measurement, Speed, SpeedComparison, Statistics, Timed
 from ascend_opcli.casefile.applies import not_here
 from ascend_opcli.errors import ExitCode, OpcliError, SurroundingsError
 from ascend_opcli.execution.timed import How, NoTime, Stage, TimedTarget
-from ascend_opcli.model import (
-    Call,
-    Case,
-    Measurement,
-    Outcome,
-    Speed,
-    SpeedComparison,
-    Statistics,
-    Tensor,
-    Timed,
-    Verdict,
-    VerdictKind,
-)
+from ascend_opcli.model import Call, Case, Outcome, Tensor, Verdict, VerdictKind
 from ascend_opcli.operators import cost
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ascend_opcli.model import Speed, SpeedComparison, Statistics
+from ascend_opcli.benchmarking.measurement import Speed, SpeedComparison, Statistics
 
 LEAST, MOST = 20, 1000
 """Samples: at least so many unless the budget is spent, at most so many."""

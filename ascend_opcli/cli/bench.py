@@ -20,16 +20,16 @@ from ascend_opcli.cli.options.call import op_or_paths
 from ascend_opcli.cli.options.command import command, value_of
 from ascend_opcli.cli.options.reports import BENCH, Reports, write
 from ascend_opcli.cli.options.selection import Selection
-from ascend_opcli.cli.options.target import DEFAULT_TIMEOUT, TargetOptions
+from ascend_opcli.cli.options.target import TargetOptions
 from ascend_opcli.errors import ExitCode, SurroundingsError, UsageError
 
 if TYPE_CHECKING:
     from ascend_opcli.benchmarking.ladder import LadderRequest, Rung
     from ascend_opcli.benchmarking.measure import BenchSettings, KernelTimes
+    from ascend_opcli.benchmarking.measurement import Measurement
     from ascend_opcli.execution.request import Request
     from ascend_opcli.execution.target import TargetRequest
     from ascend_opcli.execution.timed import TimedTarget
-    from ascend_opcli.model import Measurement
 
 BUILTIN = "builtin"
 
@@ -208,7 +208,6 @@ def bench(
     against = comparing.against is not None
     others = target.others(against=against, fresh_executors=sampling.fresh)
     profiled = sampling.timer is Timer.MSPROF
-    timeout = target.timeout or DEFAULT_TIMEOUT
     serving = target.serving({**others, "--timer msprof": profiled})
     earlier = baselines.load(comparing.baseline) if comparing.baseline is not None else None
     wanted = ladder.wanted(paths or [])
@@ -217,7 +216,12 @@ def bench(
         seed=ladder.seed,
         tests=selection.tests(),
         wanted=TargetRequest(
-            target.backend.value, target.device, target.opp, timeout, target.live, candidate=serving.candidate
+            target.backend.value,
+            target.device,
+            target.opp,
+            target.patience,
+            target.live,
+            candidate=serving.candidate,
         ),
     )
     # What cannot be read or found is said before a device is opened.

@@ -15,7 +15,7 @@ from ascend_opcli.cli.options.judging import Judging, Shown
 from ascend_opcli.cli.options.keeping import Keeping, told
 from ascend_opcli.cli.options.reports import RUN, Reports, write
 from ascend_opcli.cli.options.selection import Picked, Selection
-from ascend_opcli.cli.options.target import DeviceWay, Serving, TargetOptions
+from ascend_opcli.cli.options.target import DeviceWay, Serving, TargetOptions, folder_of
 from ascend_opcli.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -64,10 +64,9 @@ def run(
     third_party = judging.third_party_of(
         request.settings.standard, request.named.cases, every=request.settings.all_standards
     )
-    request = request.with_settings(on_failure=saver, on_outcome=keeper, third_party=third_party)
     results: list[Result] = []
     begin()
-    with request.opened() as opened:
+    with request.opened(on_failure=saver, on_outcome=keeper, third_party=third_party) as opened:
         plan = opened.plan
         if keeper is not None:
             keeper.expect(plan.cases)
@@ -104,16 +103,15 @@ def _request(
 ) -> tuple[Request, Serving]:
     """What the command line asks for. Raises UsageError for a word or a combination that makes no sense."""
     from ascend_opcli.execution.memory import size_of
-    from ascend_opcli.execution.request import Request, check_sha256
+    from ascend_opcli.execution.request import Request
     from ascend_opcli.execution.runner import Settings
     from ascend_opcli.execution.target import TargetRequest
     from ascend_opcli.operators.products import product
     from ascend_opcli.verification.standards import named
 
-    if way.models is not None and not way.models.is_dir():
-        raise UsageError(f"--models {way.models}: this is no folder")
-    patience = way.patience(target.timeout)
-    check_sha256(judging.inputs_sha256)
+    folder_of("--models", way.models)
+    way.prepare(target.timeout)
+    judging.check()
     every = judging.standard == named.ALL
     standard = None if every else judging.standard
     override = value_of("--standard", named.parse, standard) if standard is not None and not call.op else None
@@ -149,7 +147,7 @@ def _request(
         target.backend.value,
         target.device,
         target.opp,
-        patience,
+        target.patience,
         target.live,
         way.in_process,
         serving.candidate,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -35,12 +36,11 @@ class OnDevice:
         self._device = device
         self._models = str(models.resolve()) if models is not None else ""
         self.soc = soc
-        try:
-            self.product: str | None = product_named(soc)
-        except ValueError:
-            self.product = (
-                None  # a SoC that nobody has mapped: the contract of the default product is only noted
-            )
+        self.product: str | None = (
+            None  # of a SoC that is not known: the default product's contract is only noted
+        )
+        with contextlib.suppress(ValueError):
+            self.product = product_named(soc)
 
     def copy_rate(self) -> float:
         """A copy within the device."""

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ascend_opcli.casefile.inline import CallOptions
-from ascend_opcli.errors import UsageError
 from ascend_opcli.execution import plan as planning
 from ascend_opcli.execution import runner
 from ascend_opcli.execution.backend import Target
@@ -79,12 +78,6 @@ class Request:
         failed = self.failed(plan.cases)
         return plan if failed is None else planning.select(plan, failed)
 
-    def with_settings(self, **changes: Any) -> Request:
-        """The same with other settings; what was read is kept."""
-        other = dataclasses.replace(self, settings=dataclasses.replace(self.settings, **changes))
-        other.__dict__["named"] = self.named
-        return other
-
     @property
     def idle(self) -> bool:
         """Whether no device is needed: no operator was changed, or every case has its outputs."""
@@ -92,8 +85,10 @@ class Request:
         return self.named.unchanged or bool(given and not self.settings.rerun and not self.negatives)
 
     @contextlib.contextmanager
-    def opened(self, *, idle: bool | None = None) -> Iterator[OpenRun]:
+    def opened(self, *, idle: bool | None = None, **more: Any) -> Iterator[OpenRun]:
         """What serves the calls, and the cases that are run on it; the host where nothing needs a device (``idle``).
+
+        ``more`` are settings that follow from the cases or are made once they are known.
 
         Raises SurroundingsError where a device cannot be opened, UsageError where a hash of inputs meets several cases.
         """
@@ -102,7 +97,7 @@ class Request:
             wanted = dataclasses.replace(
                 wanted, backend="host", candidate=None if self.named.unchanged else wanted.candidate
             )
-        settings = dataclasses.replace(self.settings, cann=installed_cann())
+        settings = dataclasses.replace(self.settings, cann=installed_cann(), **more)
         with opened(wanted) as executor:
             plan = self.selected(executor.product)
             if settings.inputs_sha256 is not None:
@@ -137,9 +132,3 @@ def one_case(path: str, wanted: TargetRequest, settings: Settings, why: str) -> 
     with request.opened() as run:
         (result,) = run.results()
     return result
-
-
-def check_sha256(text: str | None) -> None:
-    """Raises UsageError for what is no hash of inputs."""
-    if text is not None and not (len(text) == 64 and all(c in "0123456789abcdefABCDEF" for c in text)):
-        raise UsageError(f"--inputs-sha256 takes the 64 hexadecimal digits of a repro line, not '{text}'")

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ascend_opcli.benchmarking.measurement import Measurement, Statistics
 from ascend_opcli.errors import visible
-from ascend_opcli.model import Measurement, Statistics
 from ascend_opcli.reporting import bench_text
 from ascend_opcli.reporting.bench_html import page
 from ascend_opcli.reporting.escape import in_json, markdown

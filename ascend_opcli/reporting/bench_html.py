@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ascend_opcli.model import Measurement
+from ascend_opcli.benchmarking.measurement import Measurement
 from ascend_opcli.reporting import bench_text
 from ascend_opcli.reporting.escape import xml
 from ascend_opcli.reporting.wording import shape_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
-from ascend_opcli.model import Measurement, Speed, SpeedComparison, Statistics, Timed
+from ascend_opcli.benchmarking.measurement import Measurement, Speed, SpeedComparison, Statistics, Timed
 from ascend_opcli.reporting.escape import one_line
 from ascend_opcli.reporting.wording import count_text, shape_text
 

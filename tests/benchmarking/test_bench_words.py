@@ -15,11 +15,12 @@ import pytest
 from ascend_opcli.benchmarking import baselines, ladder
 from ascend_opcli.benchmarking.ladder import LadderRequest, Rung
 from ascend_opcli.benchmarking.measure import BenchSettings, Other, exit_code, measure
+from ascend_opcli.benchmarking.measurement import Measurement, Speed, Timed
 from ascend_opcli.casefile.open import load_file
 from ascend_opcli.errors import ExitCode, SurroundingsError, UsageError
 from ascend_opcli.execution import plan
 from ascend_opcli.execution.timed import How, NoTime
-from ascend_opcli.model import Case, Measurement, Outcome, Phase, Speed, Timed
+from ascend_opcli.model import Case, Outcome, Phase
 from ascend_opcli.operators.catalog import operators
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import PRODUCTS

@@ -16,10 +16,11 @@ from ascend_opcli.benchmarking import baselines, fingerprint, ladder
 from ascend_opcli.benchmarking.baselines import Baseline
 from ascend_opcli.benchmarking.ladder import LadderRequest, Rung
 from ascend_opcli.benchmarking.measure import BenchSettings, Other, exit_code, measure
+from ascend_opcli.benchmarking.measurement import Measurement, Speed, Timed
 from ascend_opcli.casefile.new.calls import product_for
 from ascend_opcli.casefile.open import load_file
 from ascend_opcli.errors import ExitCode, UsageError
-from ascend_opcli.model import Measurement, Outcome, Speed, Timed
+from ascend_opcli.model import Outcome
 from ascend_opcli.operators.catalog import find, operators
 from ascend_opcli.verification.standards.choice import check_for
 from tests.benchmarking.conftest import Scripted, Ticks

@@ -16,8 +16,8 @@ import pytest
 from ascend_opcli.benchmarking import baselines, ladder, timing
 from ascend_opcli.benchmarking.ladder import LadderRequest, Rung
 from ascend_opcli.benchmarking.measure import BenchSettings, measure
+from ascend_opcli.benchmarking.measurement import Measurement, Speed
 from ascend_opcli.errors import UsageError
-from ascend_opcli.model import Measurement, Speed
 from ascend_opcli.verification.standards.choice import check_for
 from tests.benchmarking.conftest import Scripted, Ticks
 

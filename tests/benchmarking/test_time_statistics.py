@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ascend_opcli.benchmarking import timing
-from ascend_opcli.model import Speed
+from ascend_opcli.benchmarking.measurement import Speed
 from tests.benchmarking.conftest import Ticks
 
 RUNS = 200

@@ -184,6 +184,7 @@ def test_a_file_that_cannot_be_written_is_exit_3(opcli: Opcli, tmp_path: Path) -
         (("--op", "logit_grad", "--time", "soon"), "--time: 'soon' is not a time, such as 3s"),
         (("--op", "logit_grad", "--time", "0s"), "is not a time"),
         (("--op", "logit_grad", "--precision", "-1%"), "is not a share"),
+        (("--op", "logit_grad", "--timeout", "inf"), "--timeout takes a number of seconds, not inf"),
         (("--op", "logit_grad", "--max-regress", "x"), "--max-regress: 'x' is not a share"),
         (("--op", "logit_grad", "--peak", "fast"), "is not a rate"),
         (("--op", "logit_grad", "--bytes", "many"), "--bytes: 'many' is not an amount"),

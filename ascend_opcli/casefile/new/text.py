@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Any
 
 from ascend_opcli.casefile import keys, show
 from ascend_opcli.casefile.new import boundary, ecosystem, smoke
 from ascend_opcli.casefile.new.calls import Calls, product_for
+from ascend_opcli.casefile.new.decisions import Failure
 from ascend_opcli.errors import UsageError
 from ascend_opcli.operators.operator import Operator
 from ascend_opcli.operators.products import DEFAULT_PRODUCT
@@ -34,7 +35,7 @@ def new_file(
     product: str | None = None,
     max_elements: int = DEFAULT_ELEMENTS,
     pairs: bool = False,
-    failure: Callable[..., str | None] | None = None,
+    failure: Failure | None = None,
 ) -> str:
     """A case file of the operator. Raises UsageError where no call of it can be made, or none that fits the suite.
 

@@ -6,11 +6,13 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from ascend_opcli.errors import UsageError
+
+T = TypeVar("T")
 
 _DEBUG = inspect.Parameter(
     "debug",
@@ -63,7 +65,7 @@ def _opened(group: Any) -> list[inspect.Parameter]:
     ]
 
 
-def value_of(option: str, rule: Callable[[str], Any], text: str) -> Any:
+def value_of(option: str, rule: Callable[[str], T], text: str) -> T:
     """What ``rule`` makes of an option's text; its ValueError becomes a UsageError that begins with the option."""
     try:
         return rule(text)

@@ -49,6 +49,12 @@ class Judging:
         typer.Option("--max-skips", metavar="N", min=0, help="Fail where more cases than N are skipped."),
     ] = None
 
+    def check(self) -> None:
+        """Raises UsageError for what is no hash of inputs."""
+        text = self.inputs_sha256
+        if text is not None and not (len(text) == 64 and all(c in "0123456789abcdefABCDEF" for c in text)):
+            raise UsageError(f"--inputs-sha256 takes the 64 hexadecimal digits of a repro line, not '{text}'")
+
     def third_party_of(
         self, override: StandardChoice | None, cases: Iterable[Case], *, every: bool
     ) -> str | None:

@@ -73,6 +73,13 @@ class TargetOptions:
         ),
     ] = False
 
+    @property
+    def patience(self) -> float:
+        """Seconds that a case or a step may take. Raises UsageError for what is no number of them."""
+        if self.timeout is not None and not math.isfinite(self.timeout):
+            raise UsageError(f"--timeout takes a number of seconds, not {self.timeout:g}")
+        return DEFAULT_TIMEOUT if self.timeout is None else self.timeout
+
     def others(self, **more: bool) -> dict[str, bool]:
         """The options that name another backend, by whether they are given; ``more`` by the names of parameters."""
         given = {"--backend": self.backend is not Backend.AUTO, "--opp": self.opp is not None}
@@ -129,7 +136,7 @@ class TargetOptions:
             source,
             self.tensors.value if self.tensors is not None else "numpy",
             self.format.value if self.format is not None else "bin",
-            self.timeout or DEFAULT_TIMEOUT,
+            self.patience,
             self.live,
             max(memory_limit, MEMORY_LEAST) if memory_limit is not None else (available_bytes() or 0) // 2,
         )
@@ -169,16 +176,14 @@ class DeviceWay:
         ),
     ] = None
 
-    def patience(self, timeout: float | None) -> float:
-        """Seconds that a case may take. Raises UsageError."""
-        if timeout is not None and self.in_process:
+    def prepare(self, timeout: float | None) -> None:
+        """Let SIGTERM end a process in which a kernel may hang. Raises UsageError for a timeout: it needs a child."""
+        if not self.in_process:
+            return
+        if timeout is not None:
             raise UsageError("--timeout needs the child process that --in-process leaves out")
-        if timeout is not None and not math.isfinite(timeout):
-            raise UsageError(f"--timeout takes a number of seconds, not {timeout:g}")
-        if self.in_process:
-            # A handler in Python does not run while a kernel hangs: SIGTERM must end the process by itself.
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        return DEFAULT_TIMEOUT if timeout is None else timeout
+        # A handler in Python does not run while a kernel hangs: SIGTERM must end the process by itself.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def folder_of(option: str, path: Path | None) -> None:

@@ -52,7 +52,7 @@ def operator(name: str) -> Operator:
         name=signature.name,
         signature=signature,
         reference=None,
-        summary=f"The kernel {kernel} as {main.library} registers it, called by its type.",
+        summary=f"The kernel {kernel} as {main.repository} registers it, called by its type.",
         products={p: True for one in alike for p in one.products},
         contract=(KernelColumns(tensors, columns, REFUSED),) if columns else (),
         generic=True,

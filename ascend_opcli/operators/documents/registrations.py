@@ -61,7 +61,7 @@ class KernelAttribute:
 class Registration:
     """One OpDef: column i of every tensor's ``dtypes`` belongs together."""
 
-    library: str
+    repository: str
     experimental: bool
     socs: tuple[str, ...]
     inputs: tuple[KernelTensor, ...]
